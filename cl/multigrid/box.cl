@@ -1,14 +1,9 @@
-// box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. The sweeps are those
-// of sweep.clh; box.clh says how the numbers lie.
-//
-// COLUMNS  products and relaxation go by columns, in pieces of `length` points: column.clh
+// box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. box.clh says how the numbers
+// lie. On CPUs a group has a share of the points, row by row, LANES of them at once between the ends of a row.
 
 #include "common/kry.clh"
-#include "grid/sweep.clh"
 #include "multigrid/box.clh"
-#include "multigrid/column.clh"
-
-#define BOX_PARAMS BOX_GRID, BOX_NUMBERS
+#include "multigrid/box_relax.clh"
 
 #pragma kry part sweeps in place
 
@@ -19,19 +14,21 @@ kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int fir
                        int count_y, ACC omega, global const REAL *restrict b, long b0,
                        global REAL *x, long x0)
 {
+    const box A = BOX_PASS;
     const SUM w = (SUM)omega;
-    const int plane = nx * ny;
     b += b0, x += x0;
-#define GET_IN_PLACE(K, i, dx, dy, dz) AT_##K(x, i)
-#define RELAX_IN_PLACE(K, i, c, sum, diagonal) \
-    x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
     FOR_EACH(at, points)
     {
         const int ix = first_x + 2 * ((int)at % count_x);
         const int iy = first_y + 2 * ((int)at / count_x % count_y);
         const int iz = first_z + 2 * ((int)at / (count_x * count_y));
-        const int i = ix + nx * iy + plane * iz;
-        BOX_POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
+        const int i = ix + nx * iy + nx * ny * iz;
+        place p;
+        SUM c, diagonal;
+        take_rows_beside(&A, iy, iz, &p);
+        take_point(&A, i, ix, &p);
+        const SUM sum = box_row(a, &p, x, &c, &diagonal);
+        x[i] = (REAL)(c + w / diagonal * (AT_ONE(b, i) - sum));
     }
 }
 
@@ -40,86 +37,231 @@ kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int fir
 // d := the diagonal of A
 kernel void box_diagonal(BOX_PARAMS, global REAL *d, long d0)
 {
+    const box A = BOX_PASS;
     d += d0;
     FOR_EACH(at, work)
     {
-        const int i = (int)at, ix = i % nx;
-        d[i] = (REAL)COEFFICIENT_ONE(0, i);
+        const int i = (int)at;
+        place p;
+        take_point(&A, i, i % nx, &p);
+        d[i] = (REAL)number_at(a, &p, 0, i);
     }
 }
 
-// B: what a kernel reads of b at a point that it meets
-#ifdef COLUMNS
-#define MEET(again, GET, B, BODY) COLUMN_SWEEP(GET, B, BODY)
-#define MET(K, B, i)              fetched
-#else
-#define MEET(again, GET, B, BODY) BOX_SWEEP(again, BOX_POINT, GET, BODY)
-#define MET(K, B, i)              B(K, i)
-#endif
+#ifdef KRY_CPU
+
+// ---- LANES points of a row at once, from p->i on: the functions of box.clh for vectors ----
+
+INLINED void take_points(const box *A, int i, int ix, place *p)
+{
+    p->i = i, p->work = A->work;
+    p->west = -1, p->east = 1, p->shift = EDGE - ix;
+}
+
+INLINED T_MANY numbers_at(global const REAL *a, const place *p, int slot, int i)
+{
+    global const REAL *numbers = a + (size_t)slot * p->work;
+    return ROWS_ALIKE ? (T_MANY)((SUM)numbers[i + p->shift]) : AT_MANY(numbers, i);
+}
+
+INLINED T_MANY beside_couplings(global const REAL *x, int j, T_MANY own)
+{
+    return IN_FLUX_FORM ? AT_MANY(x, j) - own : AT_MANY(x, j);
+}
+
+INLINED T_MANY add_rows_above(global const REAL *a, const place *p, global const REAL *x, int step, int s, T_MANY own, T_MANY sum)
+{
+    const int i = p->i, j = i + step;
+    sum += numbers_at(a, p, s, i) * beside_couplings(x, j - 1, own) +
+           numbers_at(a, p, s + 1, i) * beside_couplings(x, j, own);
+    return sum + numbers_at(a, p, s + 2, i) * beside_couplings(x, j + 1, own);
+}
+
+INLINED T_MANY add_rows_below(global const REAL *a, const place *p, global const REAL *x, int have, int step, int s, T_MANY own, T_MANY sum)
+{
+    const int j = p->i + step;
+    if (!have) return sum;
+    sum += numbers_at(a, p, s, j + 1) * beside_couplings(x, j + 1, own);
+    sum += numbers_at(a, p, s + 1, j) * beside_couplings(x, j, own);
+    return sum + numbers_at(a, p, s + 2, j - 1) * beside_couplings(x, j - 1, own);
+}
+
+INLINED T_MANY box_rows(global const REAL *a, const place *p, global const REAL *x, T_MANY *own, T_MANY *diagonal)
+{
+    const int i = p->i, south = p->south, north = p->north, behind = p->behind, ahead = p->ahead;
+    const T_MANY c = AT_MANY(x, i), entry = numbers_at(a, p, 0, i);
+    *own = c, *diagonal = entry;
+    T_MANY sum = (IN_FLUX_FORM ? numbers_at(a, p, HALF, i) : entry) * c +
+                 numbers_at(a, p, 1, i) * beside_couplings(x, i + 1, c);
+    sum += numbers_at(a, p, 1, i - 1) * beside_couplings(x, i - 1, c);
+    if (AXES == 3) {
+        sum = add_rows_below(a, p, x, behind && south, behind + south, 11, c, sum);
+        sum = add_rows_below(a, p, x, behind, behind, 8, c, sum);
+        sum = add_rows_below(a, p, x, behind && north, behind + north, 5, c, sum);
+    }
+    sum = add_rows_below(a, p, x, south, south, 2, c, sum);
+    sum = add_rows_above(a, p, x, north, 2, c, sum);
+    if (AXES == 3) {
+        sum = add_rows_above(a, p, x, ahead + south, 5, c, sum);
+        sum = add_rows_above(a, p, x, ahead, 8, c, sum);
+        sum = add_rows_above(a, p, x, ahead + north, 11, c, sum);
+    }
+    return sum;
+}
+
+// See `relaxed`.
+INLINED T_MANY relaxed_many(const relaxation *S, int i, T_MANY b_i, T_MANY c, T_MANY sum, T_MANY diagonal, T_MANY *s)
+{
+    const T_MANY over = ROWS_ALIKE ? (T_MANY)(S->by_residual / diagonal.s0) : S->by_residual / diagonal;
+    const T_MANY x_i = S->by_x * c, r_i = b_i - S->by_x * sum;
+    T_MANY y_i = x_i + over * r_i;
+    if (S->by_step != 0) y_i += S->by_step * (S->has_old ? x_i - S->by_old * AT_MANY(S->old, i) : x_i);
+    *s = S->sums == 1 ? r_i : b_i;
+    return y_i;
+}
+
+// ---- rows ----
+
+// What a group has of a row: points before `end`, and between which of them vectors may begin and end.
+typedef struct row {
+    int begin, end, inner, inner_end; // begin: of the whole row
+} row;
+
+// The row of point i, the rows beside it, and whatever of it is before `last`.
+INLINED void take_row(const box *A, int i, int last, row *r, place *p)
+{
+    r->begin = i - i % A->nx, r->end = min(r->begin + A->nx, last);
+    r->inner = max(r->begin + EDGE, i), r->inner_end = min(r->begin + A->nx - EDGE, r->end);
+    take_rows_beside(A, i / A->nx % A->ny, i / (A->nx * A->ny), p);
+}
+
+// Where the vector begins that point i is in, -1 if there is none. again: what is left of a row and would not fill
+// a vector may be done with some that are done already.
+INLINED int vector_at(const row *r, int i, int again)
+{
+    const int fits = again ? i < r->inner_end && r->inner_end - r->inner >= LANES : i + LANES <= r->inner_end;
+    return i >= r->inner && fits ? min(i, r->inner_end - LANES) : -1;
+}
 
 // y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
-kernel void box_apply(BOX_PARAMS, int length, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
                       global const REAL *b, long b0, global REAL *y, long y0)
 {
+    const box A = BOX_PASS;
     const SUM by = (SUM)alpha, by_b = (SUM)beta;
+    const int last = (int)chunk_end(work);
     x += x0, b += b0, y += y0;
-#define GET_X(K, i, dx, dy, dz) AT_##K(x, i)
-#define APPLY(K, i, c, sum, diagonal) \
-    PUT_##K(by * sum + MET(K, B_OF_APPLY, i), y, i);
-#define B_OF_APPLY(K, i) (by_b == 0 ? (T_##K)0 : by_b * AT_##K(b, i))
-    MEET(by_b == 0 || b != y, GET_X, B_OF_APPLY, APPLY)
+    const int again = by_b == 0 || b != y;
+    for (int i = (int)chunk_begin(work); i < last;) {
+        row r;
+        place p;
+        take_row(&A, i, last, &r, &p);
+        while (i < r.end) {
+            const int vector = vector_at(&r, i, again);
+            if (vector >= 0) {
+                T_MANY c, diagonal;
+                take_points(&A, vector, vector - r.begin, &p);
+                const T_MANY sum = box_rows(a, &p, x, &c, &diagonal);
+                PUT_MANY(by * sum + (by_b == 0 ? (T_MANY)0 : by_b * AT_MANY(b, vector)), y, vector);
+                i = vector + LANES;
+            } else {
+                SUM c, diagonal;
+                take_point(&A, i, i - r.begin, &p);
+                const SUM sum = box_row(a, &p, x, &c, &diagonal);
+                PUT_ONE(by * sum + (by_b == 0 ? (SUM)0 : by_b * AT_ONE(b, i)), y, i);
+                i++;
+            }
+        }
+    }
 }
 
-#define LEAVE_SUMS                                                                        \
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(products), SUM_OF(squares)), lane);             \
-    if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;               \
-    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[get_group_id(0)] = total;
-
-// y := x + c0 (x - old) + c1 D^-1 (b - A x), where x stands for x_scale x and old for old_scale old;
-// old counts as zero without has_old, and may be y; all of x does without has_x. With `sums` 1,
-// part[group] := the squares of b - A x; with 2, the pair (b.y, b.b). Words: 5 or 14 of A, 3, and 1 of
-// old; without x 3.
-kernel void box_relax(BOX_PARAMS, int length, ACC c1, global const REAL *restrict b, long b0, global REAL *y,
-                      long y0, int sums, global TOTAL *restrict part, ACC c0, int has_x,
-                      ACC x_scale, global const REAL *restrict x, long x0, int has_old,
-                      ACC old_scale, global const REAL *old, long old0)
+// box_relax.clh says what it computes.
+kernel void box_relax(BOX_PARAMS, RELAX_PARAMS)
 {
     local TOTAL2 lane[WG];
+    const box A = BOX_PASS;
+    const relaxation S = RELAX_PASS;
+    const int again = sums == 0 && !has_old, last = (int)chunk_end(work);
     SUMMED(products)
     SUMMED(squares)
-    const SUM by_step = (SUM)c0, by_residual = (SUM)c1, by_x = (SUM)x_scale;
-    const SUM by_old = (SUM)old_scale;
-    const int again = sums == 0 && !has_old;
-    b += b0, x += x0, old += old0, y += y0;
-#ifdef COLUMNS
-#define OVER_ONE(by, diagonal) ((by) * inverse)
-#else
-#define OVER_ONE(by, diagonal) ((by) / (diagonal))
-#endif
-#ifdef UNIFORM
-#define OVER_MANY(by, diagonal) ((T_MANY)((by) / (diagonal).s0))
-#else
-#define OVER_MANY(by, diagonal) ((by) / (diagonal))
-#endif
-#define RELAX(K, i, c, sum, diagonal)                                                     \
-    {                                                                                     \
-        T_##K x_i = by_x * c, b_i = MET(K, B_OF_RELAX, i), r_i = b_i - by_x * sum;                 \
-        T_##K y_i = x_i + OVER_##K(by_residual, diagonal) * r_i;                          \
-        if (by_step != 0) y_i += by_step * (has_old ? x_i - by_old * AT_##K(old, i) : x_i); \
-        PUT_##K(y_i, y, i);                                                          \
-        ADD_PRODUCT_##K(products, b_i, y_i);                                              \
-        T_##K s_i = sums == 1 ? r_i : b_i;                                                \
-        ADD_PRODUCT_##K(squares, s_i, s_i);                                               \
+    b += b0, x += x0, y += y0;
+    for (int i = (int)chunk_begin(work); i < last;) {
+        row r;
+        place p;
+        take_row(&A, i, last, &r, &p);
+        while (i < r.end) {
+            const int vector = vector_at(&r, i, again);
+            if (vector >= 0) {
+                T_MANY c = 0, sum = 0, diagonal, s_i, b_i = AT_MANY(b, vector);
+                take_points(&A, vector, vector - r.begin, &p);
+                if (has_x) sum = box_rows(a, &p, x, &c, &diagonal);
+                else diagonal = numbers_at(a, &p, 0, vector);
+                const T_MANY y_i = relaxed_many(&S, vector, b_i, c, sum, diagonal, &s_i);
+                PUT_MANY(y_i, y, vector);
+                ADD_PRODUCT_MANY(products, b_i, y_i);
+                ADD_PRODUCT_MANY(squares, s_i, s_i);
+                i = vector + LANES;
+            } else {
+                SUM c = 0, sum = 0, diagonal, s_i, b_i = AT_ONE(b, i);
+                take_point(&A, i, i - r.begin, &p);
+                if (has_x) sum = box_row(a, &p, x, &c, &diagonal);
+                else diagonal = number_at(a, &p, 0, i);
+                const SUM y_i = relaxed(&S, i, b_i, c, sum, S.by_residual / diagonal, &s_i);
+                PUT_ONE(y_i, y, i);
+                ADD_PRODUCT_ONE(products, b_i, y_i);
+                ADD_PRODUCT_ONE(squares, s_i, s_i);
+                i++;
+            }
+        }
     }
-#define B_OF_RELAX(K, i) AT_##K(b, i)
-#define SCALE_POINT(K, GET, BODY)                                                         \
-    T_##K c = 0, sum = 0, diagonal = COEFFICIENT_##K(0, i), inverse = 1 / diagonal;       \
-    T_##K fetched = B_OF_RELAX(K, i);                                                     \
-    BODY(K, i, c, sum, diagonal)
-    if (has_x) {
-        MEET(again, GET_X, B_OF_RELAX, RELAX)
-    } else {
-        BOX_SWEEP(again, SCALE_POINT, GET_X, RELAX)
-    }
-    LEAVE_SUMS
+    leave_sums(sums, SUM_OF(products), SUM_OF(squares), lane, part);
 }
+
+#else // a work-item has one point, and then one that is as far away as there are work-items
+
+// y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
+kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
+                      global const REAL *b, long b0, global REAL *y, long y0)
+{
+    const box A = BOX_PASS;
+    const SUM by = (SUM)alpha, by_b = (SUM)beta;
+    x += x0, b += b0, y += y0;
+    FOR_EACH(at, work)
+    {
+        const int i = (int)at;
+        place p;
+        SUM c, diagonal;
+        take_rows_beside(&A, i / nx % ny, i / (nx * ny), &p);
+        take_point(&A, i, i % nx, &p);
+        const SUM sum = box_row(a, &p, x, &c, &diagonal);
+        y[i] = (REAL)(by * sum + (by_b == 0 ? (SUM)0 : by_b * AT_ONE(b, i)));
+    }
+}
+
+// box_relax.clh says what it computes.
+kernel void box_relax(BOX_PARAMS, RELAX_PARAMS)
+{
+    local TOTAL2 lane[WG];
+    const box A = BOX_PASS;
+    const relaxation S = RELAX_PASS;
+    TOTAL products = NO_TOTAL, squares = NO_TOTAL;
+    b += b0, x += x0, y += y0;
+    FOR_EACH(at, work)
+    {
+        const int i = (int)at;
+        place p;
+        SUM c = 0, sum = 0, diagonal, s_i;
+        take_rows_beside(&A, i / nx % ny, i / (nx * ny), &p);
+        take_point(&A, i, i % nx, &p);
+        if (has_x) sum = box_row(a, &p, x, &c, &diagonal);
+        else diagonal = number_at(a, &p, 0, i);
+        const SUM b_i = AT_ONE(b, i);
+        const SUM y_i = relaxed(&S, i, b_i, c, sum, S.by_residual / diagonal, &s_i);
+        y[i] = (REAL)y_i;
+        ADD_PRODUCT(products, b_i, y_i);
+        ADD_PRODUCT(squares, s_i, s_i);
+    }
+    leave_sums(sums, products, squares, lane, part);
+}
+
+#endif

@@ -1,6 +1,5 @@
 // box_tail.cl - a cycle of multigrid from a small level on, down to the coarsest one and up again, in one launch
-// of one group. Host: src/mg/box_family.c. Points are those of sweep.clh, and box.clh says how stencils
-// and weights lie.
+// of one group. Host: src/mg/box_family.c. box.clh says how stencils lie, transfer.clh how weights do.
 //
 // plan     PLAN_WORDS numbers of each level: see below
 // numbers  of all levels: stencils, weights, smoothing steps
@@ -9,8 +8,8 @@
 // GROUP    work-items
 
 #include "common/kry.clh"
-#include "grid/sweep.clh"
 #include "multigrid/box.clh"
+#include "multigrid/transfer.clh"
 
 #ifndef KRY_CPU
 
@@ -29,75 +28,122 @@ enum {
     PLAN_WORDS
 };
 
-#define TABLES       global const int *restrict plan, global const REAL *restrict numbers
-#define LEVEL_OF(p)                                                                       \
-    const int nx = p[PLAN_SIZE], ny = p[PLAN_SIZE + 1], nz = p[PLAN_SIZE + 2];            \
-    const int wraps = p[PLAN_WRAPS], alike = p[PLAN_ALIKE], work = nx * ny * nz;          \
-    global const REAL *restrict a = numbers + p[PLAN_STENCIL];
-#define TRANSFER_OF(p)                                                                    \
-    const int coarsened = p[PLAN_COARSENED];                                              \
-    const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;           \
-    const int coarse = cx * cy * cz;                                                      \
-    global const REAL *restrict w = numbers + p[PLAN_WEIGHTS];
-#define CX (coarsened & 1)
-#define CY (coarsened >> 1 & 1)
-#define CZ (coarsened >> 2 & 1)
+#define TABLES    global const int *restrict plan, global const REAL *restrict numbers
+#define ALL_MET() barrier(CLK_GLOBAL_MEM_FENCE)
 
-#undef COEFFICIENT_ONE
-#undef WEIGHT_ONE
-#define COEFFICIENT_ONE(s, at) \
-    AT_ONE(SLOT(s), (alike & 1) && ix >= EDGE && ix < nx - EDGE ? (at) - ix + EDGE : (at))
-#define WEIGHT_ONE(dx, dy, dz, at) \
-    AT_ONE(WEIGHT(dx, dy, dz), (alike & 2) && jx >= EDGE && jx < cx - EDGE ? (at) - jx + EDGE : (at))
+// The grid of the level at p, and what leads from it to the next one.
+INLINED void take_grid(global const int *p, box *A)
+{
+    A->nx = p[PLAN_SIZE], A->ny = p[PLAN_SIZE + 1], A->nz = p[PLAN_SIZE + 2];
+    A->wraps = p[PLAN_WRAPS], A->alike = p[PLAN_ALIKE] & 1, A->work = A->nx * A->ny * A->nz;
+}
 
-#define GET_X(K, i, dx, dy, dz) AT_ONE(x, i)
-#define ALL_MET()               barrier(CLK_GLOBAL_MEM_FENCE)
+INLINED void take_transfer(global const int *p, const box *A, transfer *P)
+{
+    const int coarsened = p[PLAN_COARSENED];
+    P->nx = A->nx, P->ny = A->ny, P->nz = A->nz, P->wraps = A->wraps, P->alike = p[PLAN_ALIKE] & 2;
+    P->by_x = coarsened & 1, P->by_y = coarsened >> 1 & 1, P->by_z = coarsened >> 2 & 1;
+    P->cx = (A->nx + P->by_x) >> P->by_x, P->cy = (A->ny + P->by_y) >> P->by_y;
+    P->cz = (A->nz + P->by_z) >> P->by_z, P->coarse = P->cx * P->cy * P->cz;
+}
 
 // x := step D^-1 b
 void scale(TABLES, SUM step, global const REAL *b, global REAL *x)
 {
-    LEVEL_OF(plan)
-#define SCALE(K, GET, BODY) x[i] = (REAL)(step / COEFFICIENT_ONE(0, i) * AT_ONE(b, i));
-    BOX_SWEEP(1, SCALE, GET_X, )
+    global const REAL *restrict a = numbers + plan[PLAN_STENCIL];
+    box A;
+    take_grid(plan, &A);
+    FOR_EACH(at, A.work)
+    {
+        const int i = (int)at;
+        place p;
+        take_point(&A, i, i % A.nx, &p);
+        x[i] = (REAL)(step / number_at(a, &p, 0, i) * AT_ONE(b, i));
+    }
 }
 
 // y := x + step D^-1 (b - A x), or unless it smooths  b - A x
 void sweep(TABLES, int smooths, SUM step, global const REAL *b, global const REAL *x, global REAL *y)
 {
-    LEVEL_OF(plan)
-#define SWEPT(K, i, c, sum, diagonal)                                                     \
-    {                                                                                     \
-        const SUM r = AT_ONE(b, i) - sum;                                                 \
-        y[i] = (REAL)(smooths ? c + step / diagonal * r : r);                             \
+    global const REAL *restrict a = numbers + plan[PLAN_STENCIL];
+    box A;
+    take_grid(plan, &A);
+    FOR_EACH(at, A.work)
+    {
+        const int i = (int)at;
+        place p;
+        SUM c, diagonal;
+        take_rows_beside(&A, i / A.nx % A.ny, i / (A.nx * A.ny), &p);
+        take_point(&A, i, i % A.nx, &p);
+        const SUM r = AT_ONE(b, i) - box_row(a, &p, x, &c, &diagonal);
+        y[i] = (REAL)(smooths ? c + step / diagonal * r : r);
     }
-    BOX_SWEEP(1, BOX_POINT, GET_X, SWEPT)
 }
 
-// c := P' r
+// The weight of coarse point `at`, shifted, or 1 in its own point.
+INLINED SUM weight_or_one(const transfer *P, global const REAL *w, int dx, int dy, int dz, int at)
+{
+    return is_own(P, dx, dy, dz) ? (SUM)1 : weight(P, w, dx, dy, dz, at);
+}
+
+// The place on the fine grid at d from coarse place j; any other one where there is none.
+INLINED int fine_place(int j, int coarsened, int d, int size, int wrapped)
+{
+    return d ? max(beside(j << coarsened, d, size, wrapped), 0) : j << coarsened;
+}
+
+// c := P' r. Where there is no fine point the weight is 0.
 void restrict_to(TABLES, global const REAL *r, global REAL *c)
 {
-    LEVEL_OF(plan)
-    TRANSFER_OF(plan)
-#define SHARE(dx, dy, dz)                                                                 \
-    AT_ONE(r, FINE(jx, CX, dx, nx, 1) + nx * (FINE(jy, CY, dy, ny, 2) + ny * FINE(jz, CZ, dz, nz, 4)))
-#define FINE(j, C, d, n, bit) ((d) ? max(beside((j) << (C), d, n, wraps & (bit)), 0) : (j) << (C))
-#define RESTRICT(K)                                                                       \
-    SUM sum;                                                                              \
-    SUM_OF_SHARES(sum, SHARE)                                                             \
-    c[j] = (REAL)sum;
-    COARSE_SWEEP(RESTRICT)
+    global const REAL *restrict w = numbers + plan[PLAN_WEIGHTS];
+    box A;
+    transfer P;
+    take_grid(plan, &A);
+    take_transfer(plan, &A, &P);
+    FOR_EACH(at, P.coarse)
+    {
+        const int j = (int)at, jx = j % P.cx, jy = j / P.cx % P.cy, jz = j / (P.cx * P.cy);
+        SUM sum = 0;
+        for (int dz = -P.by_z; dz <= P.by_z; dz++)
+            for (int dy = -P.by_y; dy <= P.by_y; dy++)
+                for (int dx = -P.by_x; dx <= P.by_x; dx++) {
+                    const int x = fine_place(jx, P.by_x, dx, P.nx, P.wraps & 1);
+                    const int y = fine_place(jy, P.by_y, dy, P.ny, P.wraps & 2);
+                    const int z = fine_place(jz, P.by_z, dz, P.nz, P.wraps & 4);
+                    sum += weight_or_one(&P, w, dx, dy, dz, j + weight_shift(&P, jx)) *
+                           AT_ONE(r, x + P.nx * (y + P.ny * z));
+                }
+        c[j] = (REAL)sum;
+    }
 }
 
 // x += P e
 void prolong(TABLES, global const REAL *e, global REAL *x)
 {
-    LEVEL_OF(plan)
-    TRANSFER_OF(plan)
-#define CORRECT(K, GET, BODY)                                                             \
-    SUM sum = AT_ONE(x, i);                                                               \
-    ADD_PROLONGED(sum, e)                                                                 \
-    x[i] = (REAL)sum;
-    BOX_SWEEP(1, CORRECT, GET_X, )
+    global const REAL *restrict w = numbers + plan[PLAN_WEIGHTS];
+    box A;
+    transfer P;
+    take_grid(plan, &A);
+    take_transfer(plan, &A, &P);
+    FOR_EACH(at, A.work)
+    {
+        const int i = (int)at, ix = i % P.nx, iy = i / P.nx % P.ny, iz = i / (P.nx * P.ny);
+        const int jx = ix >> P.by_x, jy = iy >> P.by_y, jz = iz >> P.by_z;
+        const int odd_x = P.by_x & ix, odd_y = P.by_y & iy, odd_z = P.by_z & iz;
+        SUM sum = AT_ONE(x, i);
+        for (int pz = 0; pz <= odd_z; pz++)
+            for (int py = 0; py <= odd_y; py++)
+                for (int px = 0; px <= odd_x; px++) {
+                    const int to_x = px ? beside(jx, 1, P.cx, P.wraps & 1) : jx;
+                    const int to_y = py ? beside(jy, 1, P.cy, P.wraps & 2) : jy;
+                    const int to_z = pz ? beside(jz, 1, P.cz, P.wraps & 4) : jz;
+                    const int dx = odd_x - 2 * px, dy = odd_y - 2 * py, dz = odd_z - 2 * pz;
+                    const int to = to_x + P.cx * (to_y + P.cy * to_z);
+                    if (to_x < 0 || to_y < 0 || to_z < 0) continue;
+                    sum += weight_or_one(&P, w, dx, dy, dz, to + weight_shift(&P, jx)) * AT_ONE(e, to);
+                }
+        x[i] = (REAL)sum;
+    }
 }
 
 // x := G b, G symmetric, k-by-k, rows `stride` numbers apart. With fewer rows than work-items, several of these

@@ -38,6 +38,11 @@ int on_axis(int at, int size, int wrapped)
 
 // The column at (gx, gy), and what multiplies a layer of it and those beside: `across` all of the diagonal but for
 // the faces along z, and the weights of the faces behind which there is a point.
+#define BESIDE_OF(low, high, at, size, stride, wrapped)                                   \
+    const int low##_at = beside(at, -1, size, wrapped), have_##low = low##_at >= 0;       \
+    const int high##_at = beside(at, 1, size, wrapped), have_##high = high##_at >= 0;     \
+    const int low = have_##low ? (low##_at - at) * (stride) : 0;                          \
+    const int high = have_##high ? (high##_at - at) * (stride) : 0;
 #define FACE_TO(have, weight) ((have) ? (weight) : (SUM)0)
 #define TAKE_COLUMN                                                                       \
     const int at_x = on_axis(gx, nx, wraps & 1), at_y = on_axis(gy, ny, wraps & 2);       \

@@ -40,7 +40,7 @@ kryi_window_args kryi_window_args_of(const kryi_window *w)
 
 enum { PER_UNIT = 3 }; /* groups by columns: up to 168 registers of NVIDIA's multiprocessors */
 
-/* Tiles of columns, as cl/multigrid/column.clh has them. */
+/* Tiles of columns, as cl/multigrid/box_columns.cl has them. */
 static int64_t tiles_of(const kry_device *dev, const kryi_box_grid *g)
 {
     const int64_t *n = g->size, group = kryi_group_size(dev);
@@ -51,7 +51,7 @@ static int64_t tiles_of(const kry_device *dev, const kryi_box_grid *g)
     return ((n[0] + width - 1) / width) * ((n[1] + tall - 1) / tall);
 }
 
-/* Whether kernels go by columns: cl/multigrid/column.clh. On an H200 they took 0.6 of the time on 256^3 points, but no less
+/* Whether kernels go by columns: cl/multigrid/box_columns.cl. On an H200 they took 0.6 of the time on 256^3 points, but no less
  * on grids so small that each group has few layers, and waits in each of them. */
 static bool goes_by_columns(const kry_device *dev, kry_type type, const kryi_box_grid *g)
 {
@@ -60,22 +60,24 @@ static bool goes_by_columns(const kry_device *dev, kry_type type, const kryi_box
            tiles_of(dev, g) * g->size[2] >= LAYERS * kryi_groups_at_once(dev, PER_UNIT);
 }
 
-/* Launch a kernel whose arguments are the grid, its numbers and `rest`. */
+/* Launch a kernel whose arguments are the grid, its numbers, the length of columns unless that is 0, and `rest`. */
 static kry_status launch(const kryi_box *A, kryi_kernel *kernel, int64_t groups,
-                         const kry_arg *rest, size_t count)
+                         const cl_int *length, const kry_arg *rest, size_t count)
 {
-    enum { GRID_ARGS = 6, REST = 24 };
+    enum { GRID_ARGS = 6, LENGTH = 1, REST = 24 };
     const kryi_box_args g = kryi_box_args_of(&A->grid);
-    kry_arg args[GRID_ARGS + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers) };
+    kry_arg args[GRID_ARGS + LENGTH + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers) };
+    size_t n = GRID_ARGS;
 
-    memcpy(args + GRID_ARGS, rest, count * sizeof *rest);
-    return kryi_launch(A->dev, kernel, groups, args, GRID_ARGS + count);
+    if (*length > 0) args[n++] = (kry_arg)ARG(*length);
+    memcpy(args + n, rest, count * sizeof *rest);
+    return kryi_launch(A->dev, kernel, groups, args, n + count);
 }
 
-/* Groups, and for columns of how many points. */
+/* Groups, and for columns of how many points; else the length is 0. */
 static kryi_sweep sweep_of(const kryi_box *A)
 {
-    kryi_sweep s = { .length = 1, .groups = kryi_groups_for_sums(A->dev, A->type, A->grid.n) };
+    kryi_sweep s = { .groups = kryi_groups_for_sums(A->dev, A->type, A->grid.n) };
 
     if (!A->by_columns) return s;
     const int64_t at_once = kryi_groups_at_once(A->dev, PER_UNIT);
@@ -90,9 +92,9 @@ static kry_status product(const kryi_box *A, double alpha, const kry_vec *x, dou
 {
     kryi_scalar by = kryi_scalar_of(A->dev, alpha), by_b = kryi_scalar_of(A->dev, beta);
     const kryi_sweep s = sweep_of(A);
-    const kry_arg rest[] = { ARG(s.length),         ARG_ACC(A->dev, by), ARG_VEC(x),
-                             ARG_ACC(A->dev, by_b), ARG_VEC(b),          ARG_VEC(y) };
-    return launch(A, A->apply, s.groups, rest, COUNT(rest));
+    const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG_VEC(x), ARG_ACC(A->dev, by_b), ARG_VEC(b),
+                             ARG_VEC(y) };
+    return launch(A, A->apply, s.groups, &s.length, rest, COUNT(rest));
 }
 
 static kry_status box_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -108,8 +110,10 @@ static kry_status box_residual(void *self, const kry_vec *b, const kry_vec *x, k
 static kry_status box_diagonal(void *self, kry_vec *d)
 {
     const kryi_box *A = self;
+    const cl_int no_columns = 0;
     const kry_arg rest[] = { ARG_VEC(d) };
-    return launch(A, A->diagonal, kryi_groups_for(A->dev, A->type, A->grid.n), rest, COUNT(rest));
+    return launch(A, A->diagonal, kryi_groups_for(A->dev, A->type, A->grid.n), &no_columns, rest,
+                  COUNT(rest));
 }
 
 static kry_status box_relax(void *self, const kryi_relax *s, kry_vec *y, kry_sum *sum)
@@ -125,13 +129,13 @@ static kry_status box_relax(void *self, const kryi_relax *s, kry_vec *y, kry_sum
     kryi_scalar c0 = kryi_scalar_of(dev, s->c0), c1 = kryi_scalar_of(dev, s->c1);
     kryi_scalar by_x = kryi_scalar_of(dev, s->x_scale != 0 ? s->x_scale : 1);
     kryi_scalar by_old = kryi_scalar_of(dev, s->old_scale != 0 ? s->old_scale : 1);
-    const kry_arg rest[] = { ARG(sweep.length), ARG_ACC(dev, c1), ARG_VEC(b),
-                             ARG_VEC(y),        ARG(sums),        ARG(part),
-                             ARG_ACC(dev, c0),  ARG(has_x),       ARG_ACC(dev, by_x),
-                             ARG_VEC(x),        ARG(has_old),     ARG_ACC(dev, by_old),
-                             ARG_VEC(old) };
+    const kry_arg rest[] = {
+        ARG_ACC(dev, c1), ARG_VEC(b),       ARG_VEC(y),           ARG(sums),
+        ARG(part),        ARG_ACC(dev, c0), ARG(has_x),           ARG_ACC(dev, by_x),
+        ARG_VEC(x),       ARG(has_old),     ARG_ACC(dev, by_old), ARG_VEC(old)
+    };
     if (sum) sum->count = (cl_int)sweep.groups;
-    return launch(A, A->relax, sweep.groups, rest, COUNT(rest));
+    return launch(A, A->relax, sweep.groups, &sweep.length, rest, COUNT(rest));
 }
 
 /* Every second point along an axis; the last one of a periodic axis of odd size is beside the first, and
@@ -242,12 +246,17 @@ static kry_status get_kernels(kryi_box *A)
     kry_device *dev = A->dev;
     char defines[96];
 
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s%s%s", A->grid.axes,
-             kryi_box_form(A->type, &A->grid), A->by_columns ? " -DCOLUMNS" : "",
-             A->by_columns ? kryi_box_along(&A->grid) : "");
-    TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
-    TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", A->grid.axes,
+             kryi_box_form(A->type, &A->grid));
     TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_diagonal", &A->diagonal));
+    if (A->by_columns) {
+        strcat(defines, kryi_box_along(&A->grid));
+        TRY(kryi_kernel_get(dev, "box_columns", A->type, defines, "box_columns_apply", &A->apply));
+        TRY(kryi_kernel_get(dev, "box_columns", A->type, defines, "box_columns_relax", &A->relax));
+    } else {
+        TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
+        TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
+    }
 done:
     return st;
 }

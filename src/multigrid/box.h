@@ -100,7 +100,7 @@ typedef struct kryi_box {
     int slots;       /* the same, or in flux form one more */
     unsigned traits; /* of the operator */
     cl_mem numbers;  /* owned: slots n */
-    bool by_columns; /* apply and relax: cl/multigrid/column.clh */
+    bool by_columns; /* apply and relax: cl/multigrid/box_columns.cl */
     kryi_kernel *apply, *relax, *diagonal;
     kryi_kernel *colour; /* NULL: not asked for yet */
 } kryi_box;
