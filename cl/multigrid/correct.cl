@@ -1,5 +1,5 @@
 // correct.cl - prolongation from the next coarser grid and a smoothing step in one pass, on grids in space with constant
-// coefficients, for GPUs. Host: src/mg/box_correct.c. Sides are those of sweep.clh; box.clh says how the weights
+// coefficients, for GPUs. Host: src/mg/box_correct.c. Sides are those of sweep.clh; transfer.clh says how the weights
 // lie.
 //
 // A group has a tile of WIDE times TALL columns, a work-item each, and marches along z through some layers. In each
@@ -15,12 +15,17 @@
 
 #include "common/kry.clh"
 #include "grid/sweep.clh"
-#include "multigrid/box.clh"
+#include "multigrid/transfer.clh"
 
 #if !defined(KRY_CPU) && AXES == 3 && !defined(VARIABLE)
 
-#define TALL   (GROUP / WIDE)
-#define wraps  ((XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (ZL == PERIODIC))
+enum { TALL = GROUP / WIDE, OWN_X = WIDE - 2, OWN_Y = TALL - 2 };
+enum { WRAPS = (XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (ZL == PERIODIC) };
+#ifdef ALONG
+enum { IS_ALONG = 1 };
+#else
+enum { IS_ALONG = 0 };
+#endif
 
 // The place on an axis, up to two points beyond its ends; -1: outside of the grid, or of an axis of one point.
 int on_axis(int at, int size, int wrapped)
@@ -30,94 +35,103 @@ int on_axis(int at, int size, int wrapped)
     return wrapped && size > 1 && at >= 0 && at < size ? at : -1;
 }
 
-#define TILE_SIZES                                                                        \
-    local REAL left_there[2][GROUP];                                                      \
-    const int plane = nx * ny, lane = get_local_id(0), lx = lane % WIDE, ly = lane / WIDE; \
-    const int cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;           \
-    const int coarse = cx * cy * cz;
+// A column. The points of it get e from four coarse columns, fewer in fact.
+typedef struct column {
+    int number;                    // of its point in layer 0
+    SUM west, east, south, north;  // weights of the faces behind which there is a point
+    SUM across;                    // all of the diagonal but for the faces along z
+    int odd_x, odd_y, shift;       // shift: from a coarse column to the one whose weights are read for it
+    int to[4], has[4];             // the coarse columns, whether there is each
+    SUM own[4], between[4];        // weights between the ends of z: in layers that have coarse points, in those between
+} column;
 
-// The column at (gx, gy), and what multiplies a layer of it and those beside: `across` all of the diagonal but for
-// the faces along z, and the weights of the faces behind which there is a point.
-#define BESIDE_OF(low, high, at, size, stride, wrapped)                                   \
-    const int low##_at = beside(at, -1, size, wrapped), have_##low = low##_at >= 0;       \
-    const int high##_at = beside(at, 1, size, wrapped), have_##high = high##_at >= 0;     \
-    const int low = have_##low ? (low##_at - at) * (stride) : 0;                          \
-    const int high = have_##high ? (high##_at - at) * (stride) : 0;
-#define FACE_TO(have, weight) ((have) ? (weight) : (SUM)0)
-#define TAKE_COLUMN                                                                       \
-    const int at_x = on_axis(gx, nx, wraps & 1), at_y = on_axis(gy, ny, wraps & 2);       \
-    const int ix = max(at_x, 0), iy = max(at_y, 0), in_grid = at_x >= 0 && at_y >= 0;     \
-    const int column = ix + nx * iy;                                                      \
-    BESIDE_OF(west, east, ix, nx, 1, wraps & 1)                                           \
-    BESIDE_OF(south, north, iy, ny, nx, wraps & 2)                                        \
-    const SUM f_w = FACE_TO(have_west, wx), f_e = FACE_TO(have_east, wx);                 \
-    const SUM f_s = FACE_TO(have_south, wy), f_n = FACE_TO(have_north, wy);               \
-    const SUM across = wx * (OWN_W_ONE + OWN_E_ONE) +                                     \
-                       wy * (OWN_SIDE(iy > 0, YL, ny) + OWN_SIDE(iy < ny - 1, YH, ny));
-#define DIAGONAL(iz)                                                                      \
-    (across + wz * (OWN_SIDE((iz) > 0, ZL, nz) + OWN_SIDE((iz) < nz - 1, ZH, nz)))
-#define WEIGHT_Z (ZL == PERIODIC && nz == 1 ? (SUM)0 : wz)
+// The weight that the coarse point of column q at z = jz has in this column, dz layers from it.
+INLINED SUM weight_of(const transfer *P, global const REAL *w, const column *C, int q, int dz, int jz)
+{
+    const int dx = C->odd_x - 2 * (q & 1), dy = C->odd_y - 2 * (q >> 1);
+    if (is_own(P, dx, dy, dz)) return 1;
+    return weight(P, w, dx, dy, dz, C->to[q] + P->cx * P->cy * jz + C->shift);
+}
 
-// p of the column in layer z, 0 if that is none
-#define READ(p, z)  (LAYER_OF(z) >= 0 ? (SUM)(p)[column + plane * LAYER_OF(z)] : 0)
-#define LAYER_OF(z) on_axis(z, nz, wraps & 4)
+INLINED SUM e_of(const transfer *P, global const REAL *e, const column *C, int q, int jz)
+{
+    return AT_ONE(e, C->to[q] + P->cx * P->cy * jz);
+}
 
-#ifdef ALONG
-#define IS_ALONG(jz) ((jz) >= EDGE && (jz) + 1 < cz - EDGE)
-#else
-#define IS_ALONG(jz) 0
-#endif
-
-// The four coarse columns, fewer in fact, whose e the points of a column get: `to` of them, (dx, dy) from which it
-// is; and with what weights, between the ends of z: in layers that have coarse points, and in those between.
-#define EACH_OF_FOUR(q) UNROLLED for (int q = 0; q < 4; q++)
-#define DX_OF(q)        (odd_x - 2 * ((q) & 1))
-#define DY_OF(q)        (odd_y - 2 * ((q) >> 1))
-#define TAKE_FOUR                                                                         \
-    int to[4], have[4];                                                                   \
-    SUM own[4], between[4];                                                               \
-    const int jx = ix >> CX, jy = iy >> CY, odd_x = CX & ix, odd_y = CY & iy;             \
-    EACH_OF_FOUR(q)                                                                       \
-    {                                                                                     \
-        const int to_x = q & 1 ? beside(jx, 1, cx, wraps & 1) : jx;                       \
-        const int to_y = q >> 1 ? beside(jy, 1, cy, wraps & 2) : jy;                      \
-        have[q] = (q & 1) <= odd_x && q >> 1 <= odd_y && to_x >= 0 && to_y >= 0;          \
-        to[q] = have[q] ? to_x + cx * to_y : 0;                                           \
-        own[q] = between[q] = 0;                                                          \
-        if (have[q] && cz > 2 * EDGE) {                                                   \
-            own[q] = WEIGHT_OF(q, 0, EDGE);                                               \
-            if (CZ) between[q] = WEIGHT_OF(q, CZ, EDGE);                                  \
-        }                                                                                 \
+// The column at (gx, gy), in the grid or outside of it.
+INLINED void take_column(const transfer *P, global const REAL *w, int gx, int gy, SUM wx, SUM wy, column *C)
+{
+    const int nx = P->nx, ny = P->ny;
+    const int ix = max(on_axis(gx, nx, P->wraps & 1), 0), iy = max(on_axis(gy, ny, P->wraps & 2), 0);
+    const int jx = ix >> CX, jy = iy >> CY;
+    C->number = ix + nx * iy;
+    C->west = beside(ix, -1, nx, P->wraps & 1) >= 0 ? wx : 0, C->east = beside(ix, 1, nx, P->wraps & 1) >= 0 ? wx : 0;
+    C->south = beside(iy, -1, ny, P->wraps & 2) >= 0 ? wy : 0, C->north = beside(iy, 1, ny, P->wraps & 2) >= 0 ? wy : 0;
+    C->across = wx * (OWN_SIDE(ix > 0, XL, nx) + OWN_SIDE(ix < nx - 1, XH, nx)) +
+                wy * (OWN_SIDE(iy > 0, YL, ny) + OWN_SIDE(iy < ny - 1, YH, ny));
+    C->odd_x = CX & ix, C->odd_y = CY & iy, C->shift = weight_shift(P, jx);
+    UNROLLED for (int q = 0; q < 4; q++)
+    {
+        const int to_x = q & 1 ? beside(jx, 1, P->cx, P->wraps & 1) : jx;
+        const int to_y = q >> 1 ? beside(jy, 1, P->cy, P->wraps & 2) : jy;
+        C->has[q] = (q & 1) <= C->odd_x && q >> 1 <= C->odd_y && to_x >= 0 && to_y >= 0;
+        C->to[q] = C->has[q] ? to_x + P->cx * to_y : 0;
+        C->own[q] = C->between[q] = 0;
+        if (C->has[q] && P->cz > 2 * EDGE) {
+            C->own[q] = weight_of(P, w, C, q, 0, EDGE);
+            if (CZ) C->between[q] = weight_of(P, w, C, q, CZ, EDGE);
+        }
     }
-#define WEIGHT_OF(q, dz, jz) WEIGHT_OR_ONE(DX_OF(q), DY_OF(q), dz, to[q] + cx * cy * (jz))
-#define E_OF(q, jz)          AT_ONE(e, to[q] + cx * cy * (jz))
-#define ADD_FOUR(v, dz, jz)                                                               \
-    EACH_OF_FOUR(q)                                                                       \
-    if (have[q]) v += WEIGHT_OF(q, dz, jz) * E_OF(q, jz);
-// v += P e in layer z
-#define ADD_CORRECTION(v, z)                                                              \
-    {                                                                                     \
-        const int iz = LAYER_OF(z), jz = iz >> CZ;                                        \
-        const int up = beside(max(jz, 0), 1, cz, wraps & 4);                              \
-        if (iz >= 0 && CZ & iz) {                                                         \
-            ADD_FOUR(v, CZ, jz)                                                           \
-            if (up >= 0) ADD_FOUR(v, -CZ, up)                                             \
-        } else if (iz >= 0) {                                                             \
-            ADD_FOUR(v, 0, jz)                                                            \
-        }                                                                                 \
-    }
+}
 
-// y of layer z, and what is beside it in the tile
-#define STEP(at, z, writes, behind, c, ahead, b_c, entry, by)                             \
-    {                                                                                     \
-        left_there[at][lane] = (REAL)(c);                                                 \
-        barrier(CLK_LOCAL_MEM_FENCE);                                                     \
-        local const REAL *near = &left_there[at][place];                                  \
-        const SUM rest = f_w * (SUM)near[-1] + f_e * (SUM)near[1] +                       \
-                         (f_s * (SUM)near[-WIDE] + f_n * (SUM)near[WIDE]);                \
-        const SUM r = b_c + rest + (WEIGHT_Z * (behind + ahead) - (entry) * (c));         \
-        if (writes) y[column + plane * (z)] = (REAL)((c) + (by) * r);                     \
+// The diagonal entry in layer z.
+INLINED SUM diagonal_in(const column *C, SUM wz, int nz, int z)
+{
+    return C->across + wz * (OWN_SIDE(z > 0, ZL, nz) + OWN_SIDE(z < nz - 1, ZH, nz));
+}
+
+// p of the column in layer z, 0 if that is none.
+INLINED SUM in_layer(const transfer *P, const column *C, global const REAL *p, int z)
+{
+    const int layer = on_axis(z, P->nz, P->wraps & 4);
+    return layer >= 0 ? (SUM)p[C->number + P->nx * P->ny * layer] : 0;
+}
+
+// v + what the four coarse columns have for it at z = jz, dz before it.
+INLINED SUM add_four(const transfer *P, global const REAL *w, global const REAL *e, const column *C, int dz, int jz, SUM v)
+{
+    UNROLLED for (int q = 0; q < 4; q++)
+        if (C->has[q]) v += weight_of(P, w, C, q, dz, jz) * e_of(P, e, C, q, jz);
+    return v;
+}
+
+// v + P e in layer z.
+INLINED SUM corrected(const transfer *P, global const REAL *w, global const REAL *e, const column *C, int z, SUM v)
+{
+    const int iz = on_axis(z, P->nz, P->wraps & 4), jz = iz >> CZ;
+    const int up = beside(max(jz, 0), 1, P->cz, P->wraps & 4);
+    if (iz >= 0 && CZ & iz) {
+        v = add_four(P, w, e, C, CZ, jz, v);
+        if (up >= 0) v = add_four(P, w, e, C, -CZ, up, v);
+    } else if (iz >= 0) {
+        v = add_four(P, w, e, C, 0, jz, v);
     }
+    return v;
+}
+
+// c + step D^-1 (b - A v), where v is c in this column and layer. by: step D^-1. there: the layer of the tile; place:
+// that of this work-item in it.
+INLINED SUM stepped(const column *C, local REAL *there, int place, SUM weight_z, SUM behind, SUM c, SUM ahead, SUM b,
+                    SUM diagonal, SUM by)
+{
+    there[get_local_id(0)] = (REAL)c;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    local const REAL *near = there + place;
+    const SUM rest = C->west * (SUM)near[-1] + C->east * (SUM)near[1] +
+                     (C->south * (SUM)near[-WIDE] + C->north * (SUM)near[WIDE]);
+    const SUM r = b + rest + (weight_z * (behind + ahead) - diagonal * c);
+    return c + by * r;
+}
 
 // y := v + step D^-1 (b - A v) with v = x + P e. Words for each fine number: 3; for each coarse one: 1. length: with CZ
 // an even number of layers.
@@ -126,48 +140,57 @@ correct_and_step(GRID, ACC step, global const REAL *restrict w, global const REA
                     long b0, global const REAL *restrict x, long x0,
                     global const REAL *restrict e, long e0, global REAL *restrict y, long y0)
 {
-    enum { OWN_X = WIDE - 2, OWN_Y = TALL - 2 };
+    local REAL left_there[2][GROUP];
     WEIGHTS
-    TILE_SIZES
+    const int wraps = WRAPS, plane = nx * ny, lane = get_local_id(0), lx = lane % WIDE, ly = lane / WIDE;
+    const transfer P = COARSER_GRID;
+    const SUM weight_z = ZL == PERIODIC && nz == 1 ? (SUM)0 : wz;
     const int tiles_x = (nx + OWN_X - 1) / OWN_X, tiles = tiles_x * ((ny + OWN_Y - 1) / OWN_Y);
     b += b0, x += x0, e += e0, y += y0;
     for (int task = get_group_id(0); task < work; task += (int)get_num_groups(0)) {
         const int gx = task % tiles % tiles_x * OWN_X - 1 + lx;
         const int gy = task % tiles / tiles_x * OWN_Y - 1 + ly;
         const int from = task / tiles * length, until = min(from + length, nz);
-        TAKE_COLUMN
-        TAKE_FOUR
+        column C;
+        take_column(&P, w, gx, gy, wx, wy, &C);
         const int mine = lx > 0 && lx <= OWN_X && ly > 0 && ly <= OWN_Y && gx < nx && gy < ny;
         const int place = mine ? lane : WIDE + 1;
-        const SUM inner = across + 2 * wz, by = (SUM)step / inner;
-        SUM behind = READ(x, from - 1), c = READ(x, from), x_1 = READ(x, from + 1), b_0 = READ(b, from);
-        ADD_CORRECTION(behind, from - 1)
-        ADD_CORRECTION(c, from)
+        const SUM inner = C.across + 2 * wz, by = (SUM)step / inner;
+        SUM behind = in_layer(&P, &C, x, from - 1), c = in_layer(&P, &C, x, from);
+        SUM x_1 = in_layer(&P, &C, x, from + 1), b_0 = in_layer(&P, &C, b, from);
+        behind = corrected(&P, w, e, &C, from - 1, behind);
+        c = corrected(&P, w, e, &C, from, c);
         for (int z = from; z < until; z += 2) {
-            const int jz = z >> CZ;
-            if (IS_ALONG(jz + !CZ) && z + 1 < until) {
-                const int i = column + plane * z;
+            const int jz = z >> CZ, i = C.number + plane * z, next_jz = jz + !CZ;
+            SUM y_0, y_1;
+            if (IS_ALONG && next_jz >= EDGE && next_jz + 1 < P.cz - EDGE && z + 1 < until) {
                 const SUM b_1 = (SUM)b[i + plane], x_2 = (SUM)x[i + 2 * plane];
                 SUM e_0[4], e_1[4], v_1 = x_1, v_2 = x_2;
-                EACH_OF_FOUR(q) e_0[q] = E_OF(q, CZ ? jz : z + 1), e_1[q] = E_OF(q, CZ ? jz + 1 : z + 2);
-                EACH_OF_FOUR(q)
+                UNROLLED for (int q = 0; q < 4; q++)
+                    e_0[q] = e_of(&P, e, &C, q, CZ ? jz : z + 1), e_1[q] = e_of(&P, e, &C, q, CZ ? jz + 1 : z + 2);
+                UNROLLED for (int q = 0; q < 4; q++)
                 {
-                    v_1 += CZ ? between[q] * (e_0[q] + e_1[q]) : own[q] * e_0[q];
-                    v_2 += own[q] * e_1[q];
+                    v_1 += CZ ? C.between[q] * (e_0[q] + e_1[q]) : C.own[q] * e_0[q];
+                    v_2 += C.own[q] * e_1[q];
                 }
-                STEP(0, z, mine, behind, c, v_1, b_0, inner, by)
+                y_0 = stepped(&C, left_there[0], place, weight_z, behind, c, v_1, b_0, inner, by);
+                if (mine) y[i] = (REAL)y_0;
                 const SUM b_2 = (SUM)b[i + 2 * plane];
                 x_1 = (SUM)x[i + 3 * plane];
-                STEP(1, z + 1, mine, c, v_1, v_2, b_1, inner, by)
+                y_1 = stepped(&C, left_there[1], place, weight_z, c, v_1, v_2, b_1, inner, by);
+                if (mine) y[i + plane] = (REAL)y_1;
                 behind = v_1, c = v_2, b_0 = b_2;
             } else {
-                SUM v_1 = x_1, v_2 = READ(x, z + 2), b_1 = READ(b, z + 1);
-                const SUM entry = DIAGONAL(z), next = DIAGONAL(z + 1);
-                ADD_CORRECTION(v_1, z + 1)
-                ADD_CORRECTION(v_2, z + 2)
-                STEP(0, z, mine, behind, c, v_1, b_0, entry, (SUM)step / entry)
-                STEP(1, z + 1, mine && z + 1 < until, c, v_1, v_2, b_1, next, (SUM)step / next)
-                behind = v_1, c = v_2, x_1 = READ(x, z + 3), b_0 = READ(b, z + 2);
+                SUM v_1 = x_1, v_2 = in_layer(&P, &C, x, z + 2);
+                const SUM b_1 = in_layer(&P, &C, b, z + 1);
+                const SUM entry = diagonal_in(&C, wz, nz, z), next = diagonal_in(&C, wz, nz, z + 1);
+                v_1 = corrected(&P, w, e, &C, z + 1, v_1);
+                v_2 = corrected(&P, w, e, &C, z + 2, v_2);
+                y_0 = stepped(&C, left_there[0], place, weight_z, behind, c, v_1, b_0, entry, (SUM)step / entry);
+                if (mine) y[i] = (REAL)y_0;
+                y_1 = stepped(&C, left_there[1], place, weight_z, c, v_1, v_2, b_1, next, (SUM)step / next);
+                if (mine && z + 1 < until) y[i + plane] = (REAL)y_1;
+                behind = v_1, c = v_2, x_1 = in_layer(&P, &C, x, z + 3), b_0 = in_layer(&P, &C, b, z + 2);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
