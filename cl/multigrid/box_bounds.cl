@@ -1,9 +1,8 @@
 // box_bounds.cl - what the stencil of a grid says of multigrid on it: how strong its couplings are along each axis,
-// and how large its eigenvalues may be. Host: src/mg/box_setup.c. Loops as in sweep.clh, numbers as in
-// box.clh, entries of A as in box_entry.clh. Nothing is coarsened: the coarse grid of that file is the fine one.
+// and how large its eigenvalues may be. Host: src/mg/box_setup.c. Entries of A are those of box_entry.clh. Nothing is
+// coarsened.
 
 #include "common/kry.clh"
-#include "grid/sweep.clh"
 #include "multigrid/box.clh"
 #include "multigrid/box_entry.clh"
 
@@ -13,21 +12,22 @@
 
 // part[3 group + a] := the sum over the points of a box, whose first one is low_x, low_y, low_z, of the coupling along axis a, collapsed onto that axis, in units of
 // that of the strongest axis of `axes` there.
-kernel void box_strength(GRID_PARAMS, int own, int own_x, int own_y, int low_x, int low_y, int low_z,
+kernel void box_strength(FINE_PARAMS, int own, int own_x, int own_y, int low_x, int low_y, int low_z,
                          int axes, global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
+    const fine_grid A = FINE_PASS;
     TOTAL sum_x = NO_TOTAL, sum_y = NO_TOTAL, sum_z = NO_TOTAL;
     FOR_EACH(at, own)
     {
-        const int ix = (int)at % own_x + low_x, iy = (int)at / own_x % own_y + low_y;
-        const int iz = (int)at / (own_x * own_y) + low_z;
+        const point p = { (int)at % own_x + low_x, (int)at / own_x % own_y + low_y,
+                          (int)at / (own_x * own_y) + low_z, 0 };
         SUM x = 0, y = 0, z = 0;
         for (int dz = -DZ; dz <= DZ; dz++)
             for (int dy = -1; dy <= 1; dy++)
                 for (int dx = -1; dx <= 1; dx++) {
                     if (dx != 1 && dy != 1 && dz != 1) continue;
-                    const SUM value = -ENTRY(ONE, dx, dy, dz);
+                    const SUM value = -entry(&A, &p, dx, dy, dz);
                     if (dx == 1) x += value;
                     if (dy == 1) y += value;
                     if (dz == 1) z += value;
@@ -56,17 +56,17 @@ kernel void box_strength(GRID_PARAMS, int own, int own_x, int own_y, int low_x, 
 
 // ---- the largest eigenvalue ----
 
-int row_bound(GRID_PARAMS, int ix, int iy, int iz)
+INLINED int row_bound(const fine_grid *A, const point *p)
 {
-    const SUM own = ENTRY(ONE, 0, 0, 0);
+    const SUM own = entry(A, p, 0, 0, 0);
     SUM sum = 0;
-    EACH(dz, -DZ, DZ)
-        EACH(dy, -1, 1)
-            EACH(dx, -1, 1) {
-                const SUM value = fabs(ENTRY(ONE, dx, dy, dz));
-                const int tx = beside(ix, dx, nx, wraps & 1), ty = beside(iy, dy, ny, wraps & 2);
-                const int tz = beside(iz, dz, nz, wraps & 4);
-                if (value != 0) sum += value / sqrt(own * entry_ONE(GRID_GIVEN, tx, ty, tz, 0, 0, 0));
+    ROLLED_ENDS for (int dz = -DZ; dz <= DZ; dz++)
+        ROLLED_ENDS for (int dy = -1; dy <= 1; dy++)
+            ROLLED_ENDS for (int dx = -1; dx <= 1; dx++) {
+                const SUM value = fabs(entry(A, p, dx, dy, dz));
+                const point to = { beside(p->x, dx, A->nx, A->wraps & 1), beside(p->y, dy, A->ny, A->wraps & 2),
+                                   beside(p->z, dz, A->nz, A->wraps & 4), 0 };
+                if (value != 0) sum += value / sqrt(own * entry(A, &to, 0, 0, 0));
             }
     return as_int(own > 0 ? (float)sum * 1.00001f : INFINITY);
 }
@@ -75,15 +75,20 @@ int row_bound(GRID_PARAMS, int ix, int iy, int iz)
 // eigenvalue of D^-1/2 A D^-1/2, or of D^-1 A, exceeds (Gershgorin). No term is above 1, whereas with a(i, i) alone
 // below, a jump of the coefficients makes it 44. The bits of a float, which are in the order of the numbers. It is
 // 0 at first.
-kernel void box_bound(GRID_PARAMS, int level, global int *bound)
+kernel void box_bound(FINE_PARAMS, int level, global int *bound)
 {
     local int highest;
+    const fine_grid A = FINE_PASS;
+    const int columns = HAS_COARSE_ENDS ? min(nx, ENDS) : nx;
+    int highest_here = 0;
     if (get_local_id(0) == 0) highest = 0;
     BARRIER();
-#define BOUND(K) highest_here = max(highest_here, row_bound(GRID_GIVEN, jx, jy, jz));
-    COARSE_SIZES
-    int highest_here = 0;
-    SETUP_SWEEP_ONE(BOUND)
+    FOR_EACH(at, columns * ny * nz)
+    {
+        const int k = (int)at % columns, row = (int)at / columns;
+        const point p = { k < columns / 2 ? k : k + nx - columns, row % ny, row / ny, 0 };
+        highest_here = max(highest_here, row_bound(&A, &p));
+    }
     atomic_max(&highest, highest_here);
     BARRIER();
     if (get_local_id(0) == 0) atomic_max(bound + level, highest);

@@ -1,90 +1,120 @@
 // box_setup.cl - from the stencil of a grid: the interpolation from the next coarser one, after Dendy, and
-// the stencil there. Host: src/mg/box_setup.c. Loops as in sweep.clh, numbers as in box.clh, entries of A as
-// in box_entry.clh.
+// the stencil there. Host: src/mg/box_setup.c. Entries of A are those of box_entry.clh, weights lie as transfer.clh
+// says. A work-item does a coarse point, in an order of its own sums, so that the bits do not depend on groups.
 //
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.
 
 #include "common/kry.clh"
-#include "grid/sweep.clh"
+#if defined(KRY_CPU) && !defined(FINE_ENDS) && !defined(COARSE_ENDS)
+#define IN_VECTORS
+#endif
 #include "multigrid/box.clh"
+#include "multigrid/transfer.clh"
 #include "multigrid/box_entry.clh"
-
-// What the fine point at a distance from coarse point j has from it
-#define FROM_OWN_POINT(K, sx, sy, sz, j) \
-    (PLACE(sx, sy, sz) == CENTRE ? (T_##K)1 : AT_##K(WEIGHT(sx, sy, sz), j))
 
 #pragma kry part weights and stencils
 
+// ---- coarse points ----
+
+#ifdef IN_VECTORS
+// Point j of a group's share, or the vector that it is in; return the point behind. What is left of a row and would not
+// fill a vector is done with some that are done already.
+INLINED int take_points(const transfer *P, int j, int begin, int end, point *p)
+{
+    const int row = j - j % P->cx, inner_end = min(row + P->cx - EDGE, end), first = min(j, inner_end - LANES);
+    p->many = j >= row + EDGE && j < inner_end && first >= max(row + EDGE, begin);
+    p->x = (p->many ? first : j) - row, p->y = j / P->cx % P->cy, p->z = j / (P->cx * P->cy);
+    return p->many ? first + LANES : j + 1;
+}
+#else
+// The points of a row whose numbers shall be there, and the k-th of all such points.
+INLINED int setup_columns(const transfer *P) { return HAS_COARSE_ENDS ? min(P->cx, ENDS) : P->cx; }
+INLINED void take_point_to_set_up(const transfer *P, int k, point *p)
+{
+    const int columns = setup_columns(P), column = k % columns, row = k / columns;
+    p->x = column < columns / 2 ? column : column + P->cx - columns;
+    p->y = row % P->cy, p->z = row / P->cy, p->many = 0;
+}
+#endif
+
 // ---- interpolation ----
 
-// The weights in the fine point that is odd along the axes of `odd`, from the coarse point jx, jy, jz on: its
+// The weights in the fine point that is odd along the axes of `odd`, from the coarse point c on: its
 // stencil is collapsed onto these axes (s), and what it says of neighbours that are odd along fewer of them
 // is said of the coarse points that those have their values from. Where the row sums to zero, so do the
 // weights to one.
 // p, bit a: the coarse point on the high side along axis a. t: the neighbours that are odd along `odd` less t.
-// FLUX: the diagonal once more, from what the row adds up to.
-#ifdef FLUX
-#define TAKE_SUM(K)                                                                       \
-    {                                                                                     \
-        const T_##K row = STRIDED_##K(SLOT(HALF), ix + nx * (iy + ny * iz));              \
-        s[13] += row - total, own += row - total, total = row;                            \
-    }
-#else
-#define TAKE_SUM(K)
+INLINED void weigh(const fine_grid *A, const transfer *P, const point *c, int odd, SUM tiny, global REAL *w)
+{
+    const int mx = odd & 1, my = odd >> 1 & 1, mz = odd >> 2 & 1;
+    const point i = { (c->x << P->by_x) + mx, (c->y << P->by_y) + my, (c->z << P->by_z) + mz, c->many };
+    number s[27], total = 0, own = 0;
+    ROLLED_ENDS for (int k = 0; k < 27; k++) s[k] = 0;
+    ROLLED_ENDS for (int dz = -DZ; dz <= DZ; dz++)
+        ROLLED_ENDS for (int dy = -1; dy <= 1; dy++)
+            ROLLED_ENDS for (int dx = -1; dx <= 1; dx++) {
+                const number value = entry(A, &i, dx, dy, dz);
+                s[13 + mx * dx + 3 * my * dy + 9 * mz * dz] += value;
+                if (dx == 0 && dy == 0 && dz == 0) own = value;
+                total += value;
+            }
+#ifdef FLUX // the diagonal once more, from what the row adds up to
+    const number row = fine_number_at(A->a + (size_t)HALF * A->work, number_of(A->nx, A->ny, &i), i.many);
+    s[13] += row - total, own += row - total, total = row;
 #endif
-#define DEFINE_WEIGH(K)                                                                   \
-    void weigh_##K(GRID_PARAMS, int odd, int jx, int jy, int jz, ACC tiny, global REAL *w) \
-    {                                                                                     \
-        COARSE_SIZES                                                                      \
-        const int mx = odd & 1, my = odd >> 1 & 1, mz = odd >> 2 & 1;                     \
-        const int ix = (jx << CX) + mx, iy = (jy << CY) + my, iz = (jz << CZ) + mz;       \
-        T_##K s[27], total = 0, own = 0;                                                  \
-        EACH(k, 0, 26) s[k] = 0;                                                          \
-        EACH(dz, -DZ, DZ)                                                                 \
-            EACH(dy, -1, 1)                                                               \
-                EACH(dx, -1, 1) {                                                         \
-                    const T_##K value = ENTRY(K, dx, dy, dz);                             \
-                    s[13 + mx * dx + 3 * my * dy + 9 * mz * dz] += value;                 \
-                    if (dx == 0 && dy == 0 && dz == 0) own = value;                       \
-                    total += value;                                                       \
-                }                                                                         \
-        TAKE_SUM(K)                                                                       \
-        T_##K by = total <= (SUM)tiny * own ? s[13] - total : s[13];                      \
-        by = by != 0 ? -1 / by : (T_##K)0;                                                \
-        EACH(p, 0, 7) {                                                                   \
-            if (p & ~odd) continue;                                                       \
-            const int to_x = p & 1 ? beside(jx, 1, cx, wraps & 1) : jx;                   \
-            const int to_y = p & 2 ? beside(jy, 1, cy, wraps & 2) : jy;                   \
-            const int to_z = p & 4 ? beside(jz, 1, cz, wraps & 4) : jz;                   \
-            if (to_x < 0 || to_y < 0 || to_z < 0) continue;                               \
-            const int to = to_x + cx * (to_y + cy * to_z);                                \
-            const int dx = p & 1 ? mx : -mx, dy = p & 2 ? my : -my, dz = p & 4 ? mz : -mz; \
-            T_##K sum = s[13 + dx + 3 * dy + 9 * dz];                                     \
-            EACH(t, 1, odd - 1) {                                                         \
-                if (t & ~odd) continue;                                                   \
-                const int tx = t & 1, ty = t >> 1 & 1, tz = t >> 2;                       \
-                sum += s[13 + tx * dx + 3 * ty * dy + 9 * tz * dz] *                      \
-                       AT_##K(WEIGHT(dx * (tx - 1), dy * (ty - 1), dz * (tz - 1)), to);   \
-            }                                                                             \
-            PUT_##K(by * sum, WEIGHT(-dx, -dy, -dz), to);                                 \
-        }                                                                                 \
+    number by = total <= tiny * own ? s[13] - total : s[13];
+    by = by != 0 ? -1 / by : (number)0;
+    ROLLED_ENDS for (int p = 0; p < 8; p++) {
+        if (p & ~odd) continue;
+        const int to_x = p & 1 ? beside(c->x, 1, P->cx, P->wraps & 1) : c->x;
+        const int to_y = p & 2 ? beside(c->y, 1, P->cy, P->wraps & 2) : c->y;
+        const int to_z = p & 4 ? beside(c->z, 1, P->cz, P->wraps & 4) : c->z;
+        if (to_x < 0 || to_y < 0 || to_z < 0) continue;
+        const int to = to_x + P->cx * (to_y + P->cy * to_z);
+        const int dx = p & 1 ? mx : -mx, dy = p & 2 ? my : -my, dz = p & 4 ? mz : -mz;
+        number sum = s[13 + dx + 3 * dy + 9 * dz];
+        ROLLED_ENDS for (int t = 1; t < odd; t++) {
+            if (t & ~odd) continue;
+            const int tx = t & 1, ty = t >> 1 & 1, tz = t >> 2;
+            sum += s[13 + tx * dx + 3 * ty * dy + 9 * tz * dz] *
+                   number_at_point(w + weights_at(P, dx * (tx - 1), dy * (ty - 1), dz * (tz - 1)), to, c->many);
+        }
+        put_number(by * sum, w + weights_at(P, -dx, -dy, -dz), to, c->many);
     }
-DEFINE_BOTH(DEFINE_WEIGH)
+}
+
+// Those in all fine points that are odd along `odds` axes.
+INLINED void weigh_around(const fine_grid *A, const transfer *P, const point *c, int odds, SUM tiny, global REAL *w)
+{
+    const int can = P->by_x + 2 * P->by_y + 4 * P->by_z;
+    ROLLED_ENDS for (int odd = 1; odd <= can; odd++) {
+        const int x = odd & 1, y = odd >> 1 & 1, z = odd >> 2;
+        if (odd & ~can || x + y + z != odds) continue;
+        if ((c->x << P->by_x) + x < P->nx && (c->y << P->by_y) + y < P->ny && (c->z << P->by_z) + z < P->nz)
+            weigh(A, P, c, odd, tiny, w);
+    }
+}
 
 // The weights in the points that are odd along `odds` axes; those in points that are odd along fewer of them
 // are there. All weights are 0 at first.
-kernel void box_weights(GRID_PARAMS, int odds, ACC tiny, global REAL *w)
+kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
 {
-    COARSE_SIZES
-    const int can = CX + 2 * CY + 4 * CZ;
-#define WEIGH(K)                                                                          \
-    EACH(odd, 1, can) {                                                                   \
-        if (odd & ~can || (odd & 1) + (odd >> 1 & 1) + (odd >> 2) != odds) continue;      \
-        if ((jx << CX) + (odd & 1) < nx && (jy << CY) + (odd >> 1 & 1) < ny &&            \
-            (jz << CZ) + (odd >> 2) < nz)                                                 \
-            weigh_##K(GRID_GIVEN, odd, jx, jy, jz, tiny, w);                              \
+    const fine_grid A = FINE_PASS;
+    const transfer P = COARSER_GRID;
+    point c;
+#ifdef IN_VECTORS
+    const int begin = (int)chunk_begin(P.coarse), end = (int)chunk_end(P.coarse);
+    for (int j = begin; j < end;) {
+        j = take_points(&P, j, begin, end, &c);
+        weigh_around(&A, &P, &c, odds, (SUM)tiny, w);
     }
-    SETUP_SWEEP(WEIGH)
+#else
+    FOR_EACH(k, setup_columns(&P) * P.cy * P.cz)
+    {
+        take_point_to_set_up(&P, (int)k, &c);
+        weigh_around(&A, &P, &c, odds, (SUM)tiny, w);
+    }
+#endif
 }
 
 // ---- P'A P ----
@@ -100,166 +130,85 @@ int steps(int coarsened, int touching, int d, int s)
     return abs(2 * d + s) <= 2 ? 2 * d + s : NOWHERE;
 }
 
-// t: layer oz of A times the column of P that belongs to the coarse point whose own is fx_, fy_, fz_; two
-// points to each side.
-#define DEFINE_COLUMN(K)                                                                  \
-    void column_##K(GRID_PARAMS, int oz, int fx_, int fy_, int fz_, int j, int coarse,    \
-                    global const REAL *w, T_##K *t)                                       \
-    {                                                                                     \
-        EACH(k, 0, 24) t[k] = 0;                                                          \
-        EACH(sz, -CZ, CZ)                                                                 \
-            EACH(sy, -CY, CY)                                                             \
-                EACH(sx, -CX, CX) {                                                       \
-                    const int ix = beside(fx_, sx, nx, wraps & 1);                        \
-                    const int iy = beside(fy_, sy, ny, wraps & 2);                        \
-                    const int iz = beside(fz_, sz, nz, wraps & 4), dz = oz - sz;          \
-                    if (abs(dz) > DZ || ix < 0 || iy < 0 || iz < 0) continue;             \
-                    const T_##K p = FROM_OWN_POINT(K, sx, sy, sz, j);                     \
-                    EACH(dy, -1, 1)                                                       \
-                        EACH(dx, -1, 1)                                                   \
-                            t[12 + sx + dx + 5 * (sy + dy)] += p * ENTRY(K, dx, dy, dz);  \
-                }                                                                         \
-    }
-DEFINE_BOTH(DEFINE_COLUMN)
+// What the fine point at a distance from coarse point j has from it.
+INLINED number from_own_point(const transfer *P, global const REAL *w, int sx, int sy, int sz, int j, int many)
+{
+    return is_own(P, sx, sy, sz) ? (number)1 : number_at_point(w + weights_at(P, sx, sy, sz), j, many);
+}
 
-// Row jx, jy, jz of the coarse stencil: that times the columns of the coarse points that it touches. Only on
+// t: layer oz of A times the column of P that belongs to coarse point j, whose own fine point is f; two
+// points to each side.
+INLINED void column(const fine_grid *A, const transfer *P, int oz, const point *f, int j, global const REAL *w, number *t)
+{
+    ROLLED_ENDS for (int k = 0; k < 25; k++) t[k] = 0;
+    ROLLED_ENDS for (int sz = -P->by_z; sz <= P->by_z; sz++)
+        ROLLED_ENDS for (int sy = -P->by_y; sy <= P->by_y; sy++)
+            ROLLED_ENDS for (int sx = -P->by_x; sx <= P->by_x; sx++) {
+                const point i = { beside(f->x, sx, P->nx, P->wraps & 1), beside(f->y, sy, P->ny, P->wraps & 2),
+                                  beside(f->z, sz, P->nz, P->wraps & 4), f->many };
+                const int dz = oz - sz;
+                if (abs(dz) > DZ || i.x < 0 || i.y < 0 || i.z < 0) continue;
+                const number p = from_own_point(P, w, sx, sy, sz, j, f->many);
+                ROLLED_ENDS for (int dy = -1; dy <= 1; dy++)
+                    ROLLED_ENDS for (int dx = -1; dx <= 1; dx++)
+                        t[12 + sx + dx + 5 * (sy + dy)] += p * entry(A, &i, dx, dy, dz);
+            }
+}
+
+// The row of the coarse stencil at coarse point q: that times the columns of the coarse points that it touches. Only on
 // axes that are periodic and of odd size do two of them touch.
-#define DEFINE_GALERKIN(K)                                                                \
-    void galerkin_##K(GRID_PARAMS, int jx, int jy, int jz, global const REAL *restrict w, \
-                      global REAL *restrict c)                                            \
-    {                                                                                     \
-        COARSE_SIZES                                                                      \
-        const int j = jx + cx * (jy + cy * jz);                                           \
-        const int fx_ = jx << CX, fy_ = jy << CY, fz_ = jz << CZ;                         \
-        const int touch_w = jx == 0 && nx % 2, touch_e = fx_ + 1 == nx;                   \
-        const int touch_s = jy == 0 && ny % 2, touch_n = fy_ + 1 == ny;                   \
-        const int touch_a = fz_ + 1 == nz;                                                \
-        T_##K sum[HALF], t[25];                                                           \
-        EACH(k, 0, HALF - 1) sum[k] = 0;                                                  \
-        EACH(oz, -CZ, (AXES == 3 ? 1 + CZ : 0)) {                                         \
-            column_##K(GRID_GIVEN, oz, fx_, fy_, fz_, j, coarse, w, t);                   \
-            EACH(k, 0, HALF - 1) {                                                        \
-                const int dx = (k + 1) % 3 - 1, dy = (k + 4) / 3 % 3 - 1, dz = (k + 4) / 9; \
-                const int to_x = beside(jx, dx, cx, wraps & 1);                           \
-                const int to_y = beside(jy, dy, cy, wraps & 2);                           \
-                const int to_z = beside(jz, dz, cz, wraps & 4);                           \
-                if (to_x < 0 || to_y < 0 || to_z < 0) continue;                           \
-                const int to = COARSE_COLUMN(to_x) + cx * (to_y + cy * to_z);             \
-                EACH(sz, -CZ, CZ) {                                                       \
-                    if (steps(CZ, touch_a, dz, sz) != oz) continue;                       \
-                    EACH(sy, -CY, CY) {                                                   \
-                        const int oy = steps(CY, dy < 0 ? touch_s : touch_n, dy, sy);     \
-                        if (oy == NOWHERE) continue;                                      \
-                        EACH(sx, -CX, CX) {                                               \
-                            const int ox = steps(CX, dx < 0 ? touch_w : touch_e, dx, sx); \
-                            if (ox == NOWHERE) continue;                                  \
-                            sum[k] += t[12 + ox + 5 * oy] * FROM_OWN_POINT(K, sx, sy, sz, to); \
-                        }                                                                 \
-                    }                                                                     \
-                }                                                                         \
-            }                                                                             \
-        }                                                                                 \
-        EACH(k, 0, HALF - 1) PUT_##K(sum[k], c + (size_t)k * coarse, j);                  \
+INLINED void galerkin(const fine_grid *A, const transfer *P, const point *q, global const REAL *w, global REAL *c)
+{
+    const int j = number_of(P->cx, P->cy, q);
+    const point f = { q->x << P->by_x, q->y << P->by_y, q->z << P->by_z, q->many };
+    const int touch_w = q->x == 0 && P->nx % 2, touch_e = f.x + 1 == P->nx;
+    const int touch_s = q->y == 0 && P->ny % 2, touch_n = f.y + 1 == P->ny;
+    const int touch_a = f.z + 1 == P->nz;
+    number sum[HALF], t[25];
+    ROLLED_ENDS for (int k = 0; k < HALF; k++) sum[k] = 0;
+    ROLLED_ENDS for (int oz = -P->by_z; oz <= (AXES == 3 ? 1 + P->by_z : 0); oz++) {
+        column(A, P, oz, &f, j, w, t);
+        ROLLED_ENDS for (int k = 0; k < HALF; k++) {
+            const int dx = (k + 1) % 3 - 1, dy = (k + 4) / 3 % 3 - 1, dz = (k + 4) / 9;
+            const int to_x = beside(q->x, dx, P->cx, P->wraps & 1);
+            const int to_y = beside(q->y, dy, P->cy, P->wraps & 2);
+            const int to_z = beside(q->z, dz, P->cz, P->wraps & 4);
+            if (to_x < 0 || to_y < 0 || to_z < 0) continue;
+            const int to = (HAS_COARSE_ENDS ? column_of(to_x, P->cx) : to_x) + P->cx * (to_y + P->cy * to_z);
+            ROLLED_ENDS for (int sz = -P->by_z; sz <= P->by_z; sz++) {
+                if (steps(P->by_z, touch_a, dz, sz) != oz) continue;
+                ROLLED_ENDS for (int sy = -P->by_y; sy <= P->by_y; sy++) {
+                    const int oy = steps(P->by_y, dy < 0 ? touch_s : touch_n, dy, sy);
+                    if (oy == NOWHERE) continue;
+                    ROLLED_ENDS for (int sx = -P->by_x; sx <= P->by_x; sx++) {
+                        const int ox = steps(P->by_x, dx < 0 ? touch_w : touch_e, dx, sx);
+                        if (ox == NOWHERE) continue;
+                        sum[k] += t[12 + ox + 5 * oy] * from_own_point(P, w, sx, sy, sz, to, q->many);
+                    }
+                }
+            }
+        }
     }
-DEFINE_BOTH(DEFINE_GALERKIN)
+    ROLLED_ENDS for (int k = 0; k < HALF; k++) put_number(sum[k], c + (size_t)k * P->coarse, j, q->many);
+}
 
 // c := the stencil of the coarse grid
-kernel void box_galerkin(GRID_PARAMS, global const REAL *restrict w, global REAL *restrict c)
+kernel void box_galerkin(FINE_PARAMS, global const REAL *restrict w, global REAL *restrict c)
 {
-    COARSE_SIZES
-#define GALERKIN(K) galerkin_##K(GRID_GIVEN, jx, jy, jz, w, c);
-    SETUP_SWEEP(GALERKIN)
-}
-
-#pragma kry part sums
-
-#ifndef COARSE_ENDS // constant coefficients are in no flux form
-
-// What row ix, iy, iz of A adds up to: exactly 0 where no side has given values.
-#ifdef FLUX
-#define ROW_SUM AT_ONE(SLOT(HALF), ix + nx * (iy + ny * iz))
-#elif defined(BOX)
-#define ROW_SUM row
+    const fine_grid A = FINE_PASS;
+    const transfer P = COARSER_GRID;
+    point q;
+#ifdef IN_VECTORS
+    const int begin = (int)chunk_begin(P.coarse), end = (int)chunk_end(P.coarse);
+    for (int j = begin; j < end;) {
+        j = take_points(&P, j, begin, end, &q);
+        galerkin(&A, &P, &q, w, c);
+    }
 #else
-#define ROW_SUM row_sum(GRID_GIVEN, ix, iy, iz)
-#define ADD_SIDES(sides, weight, f, at, size, stride, wrapped)                            \
-    for (int high = 0; high < 2; high++) {                                                \
-        const int has = beside(at, high ? 1 : -1, size, wrapped) >= 0;                    \
-        const int own = often(sides, high, at, size) - has;                               \
-        if (own != 0)                                                                     \
-            sum += (SUM)own *                                                             \
-                   face_ONE(sides, variable, weight, f, kappa, high, i, at, size, stride); \
-    }
-SUM row_sum(GRID_PARAMS, int ix, int iy, int iz)
-{
-    const int i = ix + nx * (iy + ny * iz);
-    SUM sum = 0;
-    ADD_SIDES(sides, wx, fx, ix, nx, 1, wraps & 1)
-    ADD_SIDES(sides >> 4, wy, fy, iy, ny, nx, wraps & 2)
-#if AXES == 3
-    ADD_SIDES(sides >> 8, wz, fz, iz, nz, nx * ny, wraps & 4)
-#endif
-    return sum;
-}
-#endif
-
-// P times ones in the point ix, iy, iz, with the rounding of weights that add up to one taken out.
-SUM near_one(global const REAL *v, int nx, int ny, int ix, int iy, int iz)
-{
-    const SUM value = v[ix + nx * (iy + ny * iz)];
-    return fabs(value - 1) < (SUM)6e-7f ? 1 : value;
-}
-
-// Row ix, iy, iz of A times P times ones, as a sum of differences.
-SUM product_with_ones(GRID_PARAMS, int ix, int iy, int iz, global const REAL *v)
-{
-    const SUM own = near_one(v, nx, ny, ix, iy, iz);
-    SUM sum = 0, row = 0; // what a box adds up to that is not in flux form
-    for (int dz = -DZ; dz <= DZ; dz++)
-        for (int dy = -1; dy <= 1; dy++)
-            for (int dx = -1; dx <= 1; dx++) {
-                const int jx = beside(ix, dx, nx, wraps & 1), jy = beside(iy, dy, ny, wraps & 2);
-                const int jz = beside(iz, dz, nz, wraps & 4);
-                const SUM value = ENTRY(ONE, dx, dy, dz);
-                row += value;
-                if (jx < 0 || jy < 0 || jz < 0) continue;
-                sum += value * (near_one(v, nx, ny, jx, jy, jz) - own);
-            }
-    return sum + ROW_SUM * own;
-}
-
-// What the rows of P'A P add up to: P'A times v, which is P times ones. And the diagonal once more, from that and
-// from the couplings that are there.
-kernel void box_sums(GRID_PARAMS, global const REAL *restrict w,
-                     global const REAL *restrict v, global REAL *c)
-{
-    COARSE_SIZES
-    FOR_EACH(i, coarse)
+    FOR_EACH(k, setup_columns(&P) * P.cy * P.cz)
     {
-        const int j = (int)i, jx = j % cx, jy = j / cx % cy, jz = j / (cx * cy);
-        SUM sum = 0, couplings = 0;
-        for (int sz = -CZ; sz <= CZ; sz++)
-            for (int sy = -CY; sy <= CY; sy++)
-                for (int sx = -CX; sx <= CX; sx++) {
-                    const int ix = beside(jx << CX, sx, nx, wraps & 1);
-                    const int iy = beside(jy << CY, sy, ny, wraps & 2);
-                    const int iz = beside(jz << CZ, sz, nz, wraps & 4);
-                    if (ix < 0 || iy < 0 || iz < 0) continue;
-                    const SUM p = FROM_OWN_POINT(ONE, sx, sy, sz, j);
-                    sum += p * product_with_ones(GRID_GIVEN, ix, iy, iz, v);
-                }
-        for (int k = 1; k < HALF; k++) {
-            const int dx = (k + 1) % 3 - 1, dy = (k + 4) / 3 % 3 - 1, dz = (k + 4) / 9;
-            const int to_x = beside(jx, -dx, cx, wraps & 1);
-            const int to_y = beside(jy, -dy, cy, wraps & 2);
-            const int to_z = beside(jz, -dz, cz, wraps & 4);
-            couplings += AT_ONE(c + (size_t)k * coarse, j);
-            if (to_x < 0 || to_y < 0 || to_z < 0) continue;
-            couplings += AT_ONE(c + (size_t)k * coarse, to_x + cx * (to_y + cy * to_z));
-        }
-        PUT_ONE(sum, c + (size_t)HALF * coarse, j);
-        PUT_ONE(sum - couplings, c, j);
+        take_point_to_set_up(&P, (int)k, &q);
+        galerkin(&A, &P, &q, w, c);
     }
-}
-
 #endif
+}

@@ -48,7 +48,7 @@ INLINED void take_transfer(global const int *p, const box *A, transfer *P)
 }
 
 // x := step D^-1 b
-void scale(TABLES, SUM step, global const REAL *b, global REAL *x)
+INLINED void scale(TABLES, SUM step, global const REAL *b, global REAL *x)
 {
     global const REAL *restrict a = numbers + plan[PLAN_STENCIL];
     box A;
@@ -63,7 +63,7 @@ void scale(TABLES, SUM step, global const REAL *b, global REAL *x)
 }
 
 // y := x + step D^-1 (b - A x), or unless it smooths  b - A x
-void sweep(TABLES, int smooths, SUM step, global const REAL *b, global const REAL *x, global REAL *y)
+INLINED void sweep(TABLES, int smooths, SUM step, global const REAL *b, global const REAL *x, global REAL *y)
 {
     global const REAL *restrict a = numbers + plan[PLAN_STENCIL];
     box A;
@@ -93,7 +93,7 @@ INLINED int fine_place(int j, int coarsened, int d, int size, int wrapped)
 }
 
 // c := P' r. Where there is no fine point the weight is 0.
-void restrict_to(TABLES, global const REAL *r, global REAL *c)
+INLINED void restrict_to(TABLES, global const REAL *r, global REAL *c)
 {
     global const REAL *restrict w = numbers + plan[PLAN_WEIGHTS];
     box A;
@@ -118,7 +118,7 @@ void restrict_to(TABLES, global const REAL *r, global REAL *c)
 }
 
 // x += P e
-void prolong(TABLES, global const REAL *e, global REAL *x)
+INLINED void prolong(TABLES, global const REAL *e, global REAL *x)
 {
     global const REAL *restrict w = numbers + plan[PLAN_WEIGHTS];
     box A;

@@ -143,7 +143,7 @@ static kry_status add_up(const kryi_box_source *s, const kry_op *op, const kryi_
     TRY(kry_vec_fill(ones, 1));
     TRY(kry_op_apply(op, 1, ones, 0, v));
     const kry_arg rest[] = { ARG(P->numbers), ARG(v->buffer), ARG(C->numbers) };
-    TRY(kernel_of(s, "box_setup", P->coarsened, "box_sums", &kernel));
+    TRY(kernel_of(s, "box_sums", P->coarsened, "box_sums", &kernel));
     TRY(launch(s, kernel, kryi_groups_for(s->dev, s->type, C->grid.n), rest, COUNT(rest)));
 done:
     kry_vec_release(&v);
