@@ -133,7 +133,7 @@ static kry_status make_matrix(reordered *R, const kryi_csr *rows, const int32_t 
     params.storage = KRY_GENERAL;
     if (A->format_is_free) params.format = KRY_FORMAT_AUTO;
     TRY(kryi_csr_part(rows, &cut, &moved, &R->from));
-    TRY(kryi_matrix_of_sparse(R->A->dev, &moved, &params, &R->B));
+    TRY(kryi_matrix_create(R->A->dev, &moved, &params, &R->B));
     R->B->found = R->A->found, R->seen = R->A->updates;
     TRY(kryi_buffer_upload(R->A->dev, bytes, order, &R->order));
     TRY(kryi_buffer_upload(R->A->dev, bytes, place, &R->place));

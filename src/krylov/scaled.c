@@ -486,7 +486,7 @@ static kry_status make_matrix(scaled *S, kryi_csr *rows, const kryi_exponents *s
     params.storage = KRY_GENERAL;
     if (!s->symmetric) params.traits &= ~(unsigned)(KRY_SYMMETRIC | KRY_POSITIVE);
     if (strcmp(A->chosen, "asked for") != 0) params.format = KRY_FORMAT_AUTO;
-    TRY(kryi_matrix_of_sparse(S->A->dev, &B, &params, &S->B));
+    TRY(kryi_matrix_create(S->A->dev, &B, &params, &S->B));
     S->B->found = *found, S->seen = S->A->updates;
     TRY(take_exponents(S, s));
     TRY(set_near_null_space(S, s));

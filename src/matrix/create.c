@@ -452,8 +452,8 @@ done:
     return st;
 }
 
-kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_csr *A,
-                                 const kry_matrix_params *params, kry_op **op)
+kry_status kryi_matrix_create(kry_device *dev, const kryi_csr *A, const kry_matrix_params *params,
+                              kry_op **op)
 {
     const kryi_entries e = { "kry_csr_create", *A, NULL, kryi_csr_nnz(A) };
 

@@ -20,9 +20,9 @@ typedef struct kryi_given {
     kryi_device_csr C;    /* the same on the device; dev NULL: the host alone has it */
     int64_t longest;      /* of C: entries of its longest row */
     kryi_entry_map map;   /* from the entries as they were given to those of `host` */
-    int32_t
-        *diagonal; /* offsets of the diagonals with entries, ascending; owned. NULL: not known */
-    int64_t diagonals; /* length of `diagonal` */
+    /* Offsets of the diagonals with entries, ascending, so many; owned. NULL: not known */
+    int32_t *diagonal;
+    int64_t diagonals;
     kryi_seen seen;
     kryi_finding finding; /* if seen.compared */
 } kryi_given;
@@ -51,7 +51,7 @@ cl_int kryi_given_lanes(const kryi_device_csr *C);
  * Waits. */
 kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
                                 int64_t *count);
-/* The same on the host. */
+/* Find them on the host, on several threads. */
 kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
 /* with[k]: how many rows have k entries, 0 ... longest. Waits. */
 kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with);

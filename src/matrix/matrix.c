@@ -45,7 +45,7 @@ static kry_status make_on_host(const kryi_matrix *A, kryi_transposed *T)
     if (T->op)
         TRY(kry_op_update(T->op, turned.val));
     else
-        TRY(kryi_matrix_of_sparse(
+        TRY(kryi_matrix_create(
             A->dev, &turned, KRY_MATRIX(.format = KRY_FORMAT_CSR, .duplicates = KRY_SUM), &T->op));
 done:
     kryi_csr_release(&turned);

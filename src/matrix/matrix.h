@@ -257,11 +257,12 @@ kry_status kryi_coo_build(kryi_matrix *A, const struct kryi_given *given);
 /* create.c: check what every function that makes a matrix is given. */
 kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                     int64_t cols, const kry_matrix_params *params);
-/* create.c: the operator of a matrix that the library made for itself: nobody looks at its entries. */
-kry_status kryi_matrix_of_sparse(kry_device *dev, const kryi_csr *A,
-                                 const kry_matrix_params *params, kry_op **op);
-/* The same of a matrix with general storage that is sorted, and whose numbers are finite. The operator takes its pattern over
- * if the call succeeds, on a team its numbers, too. */
+/* create.c: the operator of a matrix that the library made for itself; params says how its entries are given. They are copied, and
+ * not compared with their mirror images. */
+kry_status kryi_matrix_create(kry_device *dev, const kryi_csr *A, const kry_matrix_params *params,
+                              kry_op **op);
+/* create.c: the operator of a sorted matrix with general storage and finite numbers. It takes A's pattern over if the call
+ * succeeds, on a team A's numbers, too. */
 kry_status kryi_matrix_take(kry_device *dev, kryi_csr *A, const kry_matrix_params *params,
                             kry_op **op);
 /* create.c: the operator of `given`, which stays the caller's. Where the host has made it, it does not know its pattern yet:

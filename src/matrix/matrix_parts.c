@@ -148,7 +148,7 @@ static kry_status create(cut *c, kry_device *dev, kry_matrix_params params, bool
     params.storage = KRY_GENERAL;
     params.duplicates = KRY_REFUSE;
     if (needed || kryi_split_permutes(c->W->split))
-        return kryi_matrix_of_sparse(dev, &c->own, &params, op);
+        return kryi_matrix_create(dev, &c->own, &params, op);
     return kryi_matrix_take(dev, &c->own, &params, op);
 }
 

@@ -259,7 +259,7 @@ kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const d
     if (*copy)
         TRY(kry_op_update(*copy, val));
     else
-        TRY(kryi_matrix_of_sparse(
+        TRY(kryi_matrix_create(
             dev, &(kryi_csr){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p, copy));
     kryi_matrix_of(*copy)->format_is_free |= A->format_is_free;
     TRY(kryi_matrix_convert_surplus(A, factor, kryi_matrix_of(*copy)));

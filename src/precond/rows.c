@@ -101,7 +101,7 @@ kry_status kryi_rows_matrix(const kry_op *A, kryi_csr *R, unsigned traits, kry_o
 
     *matrix = NULL;
     TRY(kryi_csr_convert(R, A->shape.type));
-    TRY(kryi_matrix_of_sparse(A->dev, R, KRY_MATRIX(.traits = traits), matrix));
+    TRY(kryi_matrix_create(A->dev, R, KRY_MATRIX(.traits = traits), matrix));
 done:
     return st;
 }

@@ -254,7 +254,7 @@ static void make_both(const kryi_csr *S, const kry_matrix_params *p, kry_op **th
     OK(kryi_matrix_of_given(device(), &G, p, there));
     assert_true(kryi_matrix_of(*there)->placed);
     kryi_given_release(&G);
-    OK(kryi_matrix_of_sparse(device(), S, p, host));
+    OK(kryi_matrix_create(device(), S, p, host));
 }
 
 /* In the same words. */
