@@ -11,19 +11,13 @@ void kryi_coarser_release(kryi_coarser *c)
     kryi_csr_release(&c->P);
 }
 
-static double diagonal_of(const kryi_csr *A, int64_t i)
-{
-    const int64_t e = kryi_csr_find(A, i, i);
-    return e < 0 ? 0 : ((const double *)A->val)[e];
-}
-
 kryi_row_look kryi_look_at_rows(const kryi_csr *A)
 {
     const double *val = A->val;
     float bound = 0, least = INFINITY, most = 0;
 
     for (int64_t i = 0; i < A->rows; i++) {
-        const double entry = diagonal_of(A, i);
+        const double entry = kryi_csr_entry(A, i, i);
         double size = 0;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) size += fabs(val[e]);
         if (!(entry > 0)) continue;
@@ -61,7 +55,7 @@ kry_status kryi_coarser_regularise(const kryi_regularisation *r, kryi_csr *A)
     const double *p = r->R->val, *d = r->d;
 
     for (int64_t i = 0; i < A->rows; i++) {
-        const double entry = diagonal_of(A, i);
+        const double entry = kryi_csr_entry(A, i, i);
         double size = 0;
         for (int64_t e = r->R->row_ptr[i]; e < r->R->row_ptr[i + 1]; e++)
             size += p[e] * p[e] * d[r->R->col[e]];
@@ -82,7 +76,7 @@ kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, cons
     double *d = NULL;
 
     TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
-    for (int64_t i = 0; i < A->rows; i++) d[i] = diagonal_of(A, i);
+    for (int64_t i = 0; i < A->rows; i++) d[i] = kryi_csr_entry(A, i, i);
     TRY(kryi_csr_transpose(&c->P, &c->R));
     if (c->A.row_ptr)
         TRY(kryi_csr_triple_within(&c->R, A, &c->P, &c->A));

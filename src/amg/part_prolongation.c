@@ -179,8 +179,7 @@ kry_status kryi_part_diagonals(const kryi_part_level *L, double **mine, double *
     TRY(kryi_alloc((size_t)n, sizeof *d.place, &d.place)); /* no places are needed */
     TRY(kryi_alloc((size_t)n + 1, sizeof *d.row_ptr, &d.row_ptr));
     for (int64_t i = 0; i < n; i++) {
-        const int64_t e = kryi_csr_find(&L->A->own, i, i);
-        (*mine)[i] = e < 0 ? 0 : ((const double *)L->A->own.val)[e];
+        (*mine)[i] = kryi_csr_entry(&L->A->own, i, i);
         d.row_ptr[i + 1] = i + 1;
     }
     d.val = *mine;

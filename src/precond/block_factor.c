@@ -35,10 +35,9 @@ static bool is_above(const void *user, int64_t i, int64_t j) { return (void)user
 static kry_status take_blocks(kryi_block_factor *f, const kryi_csr *blocks)
 {
     kry_status st = KRY_OK;
-    const double *val = blocks->val;
 
     for (int64_t i = 0; i < blocks->rows; i++)
-        f->d[i] = val[kryi_csr_find(blocks, i, i)] * (1 + f->shift);
+        f->d[i] = kryi_csr_entry(blocks, i, i) * (1 + f->shift);
     kryi_csr_release(&f->lower);
     kryi_csr_release(&f->upper);
     TRY(kryi_csr_select(blocks, is_below, NULL, &f->lower));
@@ -50,17 +49,16 @@ done:
 static kry_status check_diagonal(const kryi_block_factor *f, const kryi_csr *blocks)
 {
     kry_status st = KRY_OK;
-    const double *val = blocks->val;
 
     for (int64_t i = 0; i < blocks->rows; i++) {
-        int64_t e = kryi_csr_find(blocks, i, i);
+        const double d = kryi_csr_entry(blocks, i, i);
         long long row = ROW(kryi_layout_row(&f->A->dev->layout, i));
-        CHECK(e >= 0 && val[e] != 0, KRY_ERR_SINGULAR,
-              "%s: the diagonal entry of row %lld is 0" COUNTED, f->who, row, kryi_first_row);
+        CHECK(d != 0, KRY_ERR_SINGULAR, "%s: the diagonal entry of row %lld is 0" COUNTED, f->who,
+              row, kryi_first_row);
         CHECK(
-            !f->symmetric || val[e] > 0, KRY_ERR_ARGUMENT,
+            !f->symmetric || d > 0, KRY_ERR_ARGUMENT,
             "%s: the matrix is not positive definite: the diagonal entry of row %lld is %g" COUNTED,
-            f->who, row, val[e], kryi_first_row);
+            f->who, row, d, kryi_first_row);
     }
 done:
     return st;

@@ -15,12 +15,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-double kryi_cholesky_diagonal(const kryi_csr *E, int64_t i)
-{
-    int64_t e = kryi_csr_find(E, i, i);
-    return e < 0 ? 0 : ((const double *)E->val)[e];
-}
-
 /* Where vectors are dependent, their pivot is roundoff: of n sums of E_ii each, up to chance. */
 bool kryi_cholesky_pivot_fits(double pivot, double diagonal, int64_t n)
 {
@@ -32,7 +26,7 @@ kry_status kryi_cholesky_dependent(const kryi_csr *E, int64_t i)
     return kry_fail(KRY_ERR_SINGULAR,
                     "linearly dependent deflation vectors: vector %lld depends on the others, or "
                     "its entry %g on the diagonal of Z'AZ is not positive",
-                    (long long)i, kryi_cholesky_diagonal(E, i));
+                    (long long)i, kryi_csr_entry(E, i, i));
 }
 
 typedef struct factor {

@@ -75,7 +75,7 @@ static kry_status check_pivot(const factor *f, const kryi_csr *E, const cholmod_
                               int64_t j, double number)
 {
     const int *vector = L->Perm;
-    const double diagonal = kryi_cholesky_diagonal(E, vector[j]);
+    const double diagonal = kryi_csr_entry(E, vector[j], vector[j]);
 
     if ((size_t)j < L->minor &&
         (L->is_ll ? kryi_cholesky_pivot_fits(number * number, diagonal, f->n)

@@ -41,7 +41,7 @@ static kry_status scale_matrix(factor *f, const kryi_csr *E, double *W, double *
     const double *val = E->val;
 
     for (int64_t i = 0; i < f->n; i++) {
-        const double entry = kryi_cholesky_diagonal(E, i);
+        const double entry = kryi_csr_entry(E, i, i);
         if (!(entry >= 0 && entry <= DBL_MAX)) TRY(kryi_cholesky_dependent(E, i));
         f->scale[i] = entry > 0 ? 1 / sqrt(entry) : 1;
         left[i] = entry > 0;

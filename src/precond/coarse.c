@@ -72,7 +72,7 @@ static kry_status find_null_space(kryi_coarse *s, const kryi_csr *E)
     s->m = ones + pinned;
     TRY(kryi_alloc((size_t)(s->k * s->m), sizeof *s->N, &s->N));
     for (int64_t i = 0; i < s->k; i++) {
-        s->d[i] = kryi_cholesky_diagonal(E, i);
+        s->d[i] = kryi_csr_entry(E, i, i);
         if (!(s->d[i] > 0)) s->d[i] = 1;
     }
     for (int64_t i = 0; i < s->k && ones; i++) s->N[i] = 1;

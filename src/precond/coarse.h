@@ -33,8 +33,6 @@ extern const kryi_cholesky_engine kryi_cholesky_band, kryi_cholesky_pivoted;
 extern const kryi_cholesky_engine kryi_cholesky_cholmod;
 #endif
 
-/* The entry E_ii; 0 if there is none. */
-double kryi_cholesky_diagonal(const kryi_csr *E, int64_t i);
 /* Whether `pivot`, what is left of E_ii after n - 1 others at most, is more than roundoff. */
 bool kryi_cholesky_pivot_fits(double pivot, double diagonal, int64_t n);
 /* KRY_ERR_SINGULAR for vector i. */

@@ -308,8 +308,7 @@ static kry_status inversion_create(const kryi_dense_inverse *D, const kryi_csr *
     v->count = (cl_int)(D->k - singular);
     const size_t word = sizeof(double), n = (size_t)v->n;
     TRY(kryi_alloc(n, word, &v->diagonal));
-    for (int64_t i = 0; i < v->n; i++)
-        v->diagonal[i] = i < v->count ? kryi_cholesky_diagonal(E, i) : 1;
+    for (int64_t i = 0; i < v->n; i++) v->diagonal[i] = i < v->count ? kryi_csr_entry(E, i, i) : 1;
     TRY(kryi_buffer_upload(v->dev, n * word, v->diagonal, &v->given));
     TRY(kryi_buffer_upload(v->dev, sizeof none, &none, &v->found));
     TRY(kryi_buffer_create(v->dev, n * n * word, &v->A));
@@ -386,7 +385,7 @@ static void find_weights(const inversion *v, double *a)
     double sum = 0;
 
     for (int64_t i = 0; i < v->n; i++) {
-        a[i] = i < v->D->k ? kryi_cholesky_diagonal(v->E, i) : 0;
+        a[i] = i < v->D->k ? kryi_csr_entry(v->E, i, i) : 0;
         if (i < v->D->k && !(a[i] > 0)) a[i] = 1;
         sum += a[i];
     }

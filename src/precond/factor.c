@@ -47,16 +47,13 @@ static kry_status look(const kryi_csr *A, kryi_factor_kind *kind)
 {
     kry_status st = KRY_OK;
     kryi_finding found;
-    const double *val = A->val;
 
     TRY(kryi_matrix_inspect(A, &found, NULL));
     *kind = found.what == KRY_FOUND_ASYMMETRIC || found.zero_rows ? KRY_FACTOR_GENERAL
             : found.what == KRY_FOUND_NOT_POSITIVE                ? KRY_FACTOR_SYMMETRIC
                                                                   : KRY_FACTOR_POSITIVE;
-    for (int64_t i = 0; i < A->rows && *kind == KRY_FACTOR_SYMMETRIC; i++) {
-        const int64_t e = kryi_csr_find(A, i, i);
-        if (e < 0 || val[e] == 0) *kind = KRY_FACTOR_GENERAL;
-    }
+    for (int64_t i = 0; i < A->rows && *kind == KRY_FACTOR_SYMMETRIC; i++)
+        if (kryi_csr_entry(A, i, i) == 0) *kind = KRY_FACTOR_GENERAL;
 done:
     return st;
 }

@@ -36,12 +36,10 @@ static kry_status read_rows(const ras *M, kryi_csr *R)
     TRY(kryi_rows_read(who, M->A, R));
     TRY(kryi_alloc((size_t)R->rows, sizeof *inverse, &inverse));
     if (M->symmetric) TRY(kryi_rows_symmetrise(who, M->A, R, inverse));
-    for (int64_t i = 0; i < R->rows; i++) {
-        const int64_t e = kryi_csr_find(R, i, i);
-        CHECK(e >= 0 && ((double *)R->val)[e] != 0, KRY_ERR_SINGULAR,
+    for (int64_t i = 0; i < R->rows; i++)
+        CHECK(kryi_csr_entry(R, i, i) != 0, KRY_ERR_SINGULAR,
               "%s: the diagonal entry of row %lld is 0" COUNTED, who,
               ROW(kryi_layout_row(&M->A->dev->layout, i)), kryi_first_row);
-    }
 done:
     free(inverse);
     return st;

@@ -60,11 +60,9 @@ static kry_status invert_diagonal(const char *who, const kry_op *A, const kryi_c
                                   double *inverse)
 {
     kry_status st = KRY_OK;
-    const double *val = R->val;
 
     for (int64_t i = 0; i < R->rows; i++) {
-        int64_t e = kryi_csr_find(R, i, i);
-        double v = e >= 0 ? val[e] : 0;
+        const double v = kryi_csr_entry(R, i, i);
         inverse[i] = 1 / v;
         CHECK(v > 0 && isfinite(v) &&
                   isfinite(A->shape.type == KRY_F32 ? (double)(float)inverse[i] : inverse[i]),

@@ -74,6 +74,8 @@ kry_status kryi_csr_select(const kryi_csr *A, kryi_csr_keep *keep, const void *u
 int64_t kryi_csr_from(const kryi_csr *A, int64_t i, int64_t j);
 /* The number of the entry (i, j), -1 if there is none; at the same cost. */
 int64_t kryi_csr_find(const kryi_csr *A, int64_t i, int64_t j);
+/* The value a_ij of a matrix with numbers, 0 if there is no entry; at the same cost. */
+double kryi_csr_entry(const kryi_csr *A, int64_t i, int64_t j);
 /* Call visit for all places (i, j) and (j, i), i > j, of a square A of which at least one has an entry;
  * lower and upper are the entries' numbers, -1: none. Ends when visit returns false.
  * Cost: a kryi_csr_find for each entry; so is that of the next two. */

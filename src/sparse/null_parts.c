@@ -157,10 +157,7 @@ static kry_status weigh(const kryi_csr *A, double *w)
 
     TRY(kryi_alloc((size_t)A->rows, sizeof *y, &y));
     TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
-    for (int64_t i = 0; i < A->rows; i++) {
-        const int64_t e = kryi_csr_find(A, i, i);
-        d[i] = e < 0 ? 0 : val[e], w[i] = 1;
-    }
+    for (int64_t i = 0; i < A->rows; i++) d[i] = kryi_csr_entry(A, i, i), w[i] = 1;
     for (int step = 0; step < STEPS; step++) {
         for (int64_t i = 0; i < A->rows; i++) y[i] = 0;
         for (int64_t i = 0; i < A->rows; i++)

@@ -20,6 +20,12 @@ int64_t kryi_csr_find(const kryi_csr *A, int64_t i, int64_t j)
     return at < A->row_ptr[i + 1] && A->col[at] == j ? at : -1;
 }
 
+double kryi_csr_entry(const kryi_csr *A, int64_t i, int64_t j)
+{
+    const int64_t e = kryi_csr_find(A, i, j);
+    return e < 0 ? 0 : kryi_number_at(A->type, A->val, e);
+}
+
 void kryi_csr_pairs(const kryi_csr *A, kryi_csr_visit *visit, void *user)
 {
     for (int64_t i = 0; i < A->rows; i++)
@@ -103,7 +109,7 @@ kry_status kryi_csr_symmetrise(kryi_csr *A, double tolerance, kryi_csr_mismatch 
     *mismatch = (kryi_csr_mismatch){ .i = -1 };
     TRY(kryi_alloc((size_t)A->rows, sizeof *s.root, &s.root));
     TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof *s.drop, &s.drop));
-    for (int64_t i = 0; i < A->rows; i++) s.root[i] = sqrt(val[kryi_csr_find(A, i, i)]);
+    for (int64_t i = 0; i < A->rows; i++) s.root[i] = sqrt(kryi_csr_entry(A, i, i));
     kryi_csr_pairs(A, symmetrise_pair, &s);
     for (int64_t i = 0; i < A->rows; i++) {
         for (; e < A->row_ptr[i + 1]; e++)

@@ -107,13 +107,13 @@ static void project(const coarse_matrix *E, long double *a)
     const kryi_csr sparse = sparse_of(E);
     int64_t k = E->k;
     long double total = 0;
-    for (int64_t i = 0; i < k; i++) total += kryi_cholesky_diagonal(&sparse, i);
+    for (int64_t i = 0; i < k; i++) total += kryi_csr_entry(&sparse, i, i);
     for (int side = 0; side < 2; side++)
         for (int64_t i = 0; i < k; i++) {
             int64_t step = side ? 1 : k, line = side ? k : 1;
             long double mean = 0;
             for (int64_t j = 0; j < k; j++)
-                mean += (total > 0 ? kryi_cholesky_diagonal(&sparse, j) / total : 1.0L / k) *
+                mean += (total > 0 ? kryi_csr_entry(&sparse, j, j) / total : 1.0L / k) *
                         a[i * line + j * step];
             for (int64_t j = 0; j < k; j++) a[i * line + j * step] -= mean;
         }
@@ -411,7 +411,7 @@ static void coarse_solve__singular_is_symmetric(void **state)
         long double uv = 0, vu = 0, mean = 0, weight = 0, size = 0;
         const kryi_csr sparse = sparse_of(&E);
         for (int64_t i = 0; i < K; i++) {
-            double e = kryi_cholesky_diagonal(&sparse, i);
+            double e = kryi_csr_entry(&sparse, i, i);
             uv += (long double)u[i] * gv[i], vu += (long double)v[i] * gu[i];
             mean += e * (long double)gu[i], weight += e, size += fabs(gu[i]) + fabs(gv[i]);
         }
@@ -693,7 +693,7 @@ static void check_inversion(kry_type type, kryi_coarse_product product, const co
     double *c = guarded_read(&gc);
     for (int64_t e = 0; e < k * k; e++) largest = fmaxl(largest, fabsl(G[e]));
     for (int64_t i = 0; i < k; i++)
-        condition = fmaxl(condition, G[i * k + i] * kryi_cholesky_diagonal(&sparse, i));
+        condition = fmaxl(condition, G[i * k + i] * kryi_csr_entry(&sparse, i, i));
     for (int64_t i = 0; i < k; i++) {
         long double want = 0, bound = (k + 10) * (eps_of(type) + DBL_EPSILON * condition) * largest;
         for (int64_t j = 0; j < k; j++) want += G[i * k + j] * w[j];
