@@ -264,12 +264,14 @@ KRY_API KRY_MUST_CHECK kry_status kry_ras_create(const kry_op *A, const kry_ras_
                                                  kry_op **M);
 
 /*
- * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi,
- * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE],
- * chebyshev[:DEGREE], mg[:SETTING,...], amg[:SETTING,...] (multigrid.h; settings: kry_multigrid_word),
- * block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW], block-ilu[:ROWS], ilu0, ilu[:LEVEL][,HOW] (LEVEL of fill;
- * HOW: rows, levels, sweeps or isai, see kry_trisolve), ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic or jacobi, by
- * rules that docs/choosing.md lists; kry_op_info.chosen of M says why.
+ * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi, columns,
+ * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE], chebyshev[:DEGREE],
+ * mg[:SETTING,...], amg[:SETTING,...], block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW], block-ilu[:ROWS], ilu0,
+ * ilu[:LEVEL][,HOW] (LEVEL of fill; HOW: rows, levels, sweeps or isai, see kry_trisolve), ras[:OVERLAP] (default 1);
+ * none: *M is NULL. auto: mg, amg, block-ic or jacobi, by rules that docs/choosing.md lists; kry_op_info.chosen of M
+ * says why.
+ * Behind the colon may stand any parameters of the constructor by name, "chebyshev:degree=6,ratio=30":
+ * kry_precond_setting (words.h) lists them.
  * block-ic, ic0, icc, block-ilu, ilu0 and ilu may end in @single or @half, the type in which numbers are stored.
  *
  * Returns  KRY_ERR_PARSE naming the words; what the constructor returned.

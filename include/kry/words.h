@@ -31,9 +31,10 @@ typedef struct kry_word {
 } kry_word;
 
 /* The i-th word, from 0; NULL behind the last one. */
-KRY_API const kry_word *kry_solver_word(int i);    /* of kry_solver_create */
-KRY_API const kry_word *kry_precond_word(int i);   /* of kry_precond_create, and precond= */
-KRY_API const kry_word *kry_multigrid_word(int i); /* settings behind the colon of mg and amg */
+KRY_API const kry_word *kry_solver_word(int i);  /* of kry_solver_create */
+KRY_API const kry_word *kry_precond_word(int i); /* of kry_precond_create, and precond= */
+/* Settings behind the colon of such a word, "amg"; NULL, too, where it takes none. */
+KRY_API const kry_word *kry_precond_setting(const char *precond, int i);
 KRY_API const kry_word *kry_deflation_word(int i); /* of kry_deflation_parse, and deflation= */
 
 /*

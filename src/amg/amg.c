@@ -505,7 +505,7 @@ done:
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
     static const kryi_whole whole = { kryi_collect_matrix, create_here, false };
-    const kry_amg_params *p = params ? params : KRY_AMG();
+    const kry_amg_params *p = params;
     if (kryi_is_share(A)) return kryi_part_levels_create(&whole, A, p, M);
     return p->adaptive > 0 ? create_adaptive(A, p, M) : create_alone(A, p, M);
 }
@@ -513,24 +513,44 @@ static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
-
     const kry_amg_params *p = params;
+
     TRY(kryi_check_sums(kryi_amg_who, A));
-    CHECK(!A->dev->team || !p || !p->near_null_space, KRY_ERR_UNSUPPORTED,
+    CHECK(!A->dev->team || !p->near_null_space, KRY_ERR_UNSUPPORTED,
           "%s: on a team A is told its near null space by kry_op_set_near_null_space",
           kryi_amg_who);
-    if (params) TRY(kryi_amg_check(kryi_amg_who, A, params));
+    TRY(kryi_amg_check(kryi_amg_who, A, p));
 done:
     return st;
 }
 
+#define PARAMS kry_amg_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(STRUCT, cycle), .fields = kryi_cycle_fields },
+    { KRY_FIELD(INT, coarsening), KRY_WORD("coarsening", CHOICE, "=auto|aggregation|classical",
+                                           "how the coarser levels are found") },
+    { KRY_FIELD(DOUBLE, strength),
+      KRY_WORD("strength", REAL, "=T", "couplings below it are weak; negative: none is"),
+      KRY_CLOSED(-(double)INFINITY, 1) },
+    { KRY_FIELD(INT, block),
+      KRY_WORD("block", WHOLE, "=N", "unknowns of a node (default: by the matrix)"),
+      KRY_CLOSED(1, KRY_BLOCK_MOST) },
+    { KRY_FIELD(POINTER, near_null_space) },
+    { KRY_FIELD(INT, adaptive),
+      KRY_WORD("adaptive", WHOLE, "=N", "relaxations that improve the near null space"),
+      KRY_CLOSED(0, 1000) },
+    { KRY_FIELD(DOUBLE, complexity),
+      KRY_WORD("complexity", REAL, "=C",
+               "entries of all levels over those of A at which the set-up gives up (default 10)"),
+      KRY_CLOSED(1, INFINITY) },
+    { KRY_FIELD(INT64, gather), .word = KRY_GATHER_WORD, KRY_CLOSED(1, INFINITY) },
+    { 0 },
+};
+
+const kryi_constructor kryi_amg_precond = { kryi_amg_who, "KRY_AMG",      sizeof(kry_amg_params),
+                                            fields,       .check = check, .create = create_here };
+
 kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params, kry_op **M)
 {
-    static const kryi_constructor how = { .name = kryi_amg_who,
-                                          .macro = "KRY_AMG",
-                                          .params_size = sizeof(kry_amg_params),
-                                          .fields = "x" KRY_CYCLE_FIELDS "idiPidq",
-                                          .check = check,
-                                          .create = create_here };
-    return kryi_construct(&how, A, params, M);
+    return kryi_construct(&kryi_amg_precond, A, params, M);
 }

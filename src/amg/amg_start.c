@@ -11,20 +11,8 @@ kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params
     const kry_vec *v = p->near_null_space;
     const int64_t n = A->shape.rows;
 
-    CHECK(p->coarsening >= KRY_COARSEN_AUTO && p->coarsening <= KRY_COARSEN_CLASSICAL,
-          KRY_ERR_ARGUMENT, "%s: coarsening = %d is none", who, (int)p->coarsening);
-    CHECK(p->strength <= 1, KRY_ERR_ARGUMENT, "%s: strength = %g; it must be at most 1", who,
-          p->strength);
-    CHECK(p->complexity == 0 || p->complexity >= 1, KRY_ERR_ARGUMENT,
-          "%s: complexity = %g; it must be at least 1", who, p->complexity);
-    CHECK(p->gather >= 0, KRY_ERR_ARGUMENT, "%s: gather = %lld; it must be positive", who,
-          (long long)p->gather);
-    CHECK(p->adaptive >= 0 && p->adaptive <= 1000, KRY_ERR_ARGUMENT,
-          "%s: adaptive = %d is not in 0 ... 1000", who, p->adaptive);
     CHECK(!p->adaptive || p->coarsening != KRY_COARSEN_CLASSICAL, KRY_ERR_UNSUPPORTED,
           "%s: classical coarsening has no near null space to improve; take aggregation", who);
-    CHECK(p->block >= 0 && p->block <= KRY_BLOCK_MOST, KRY_ERR_ARGUMENT,
-          "%s: block = %d is not in 0 ... %d", who, p->block, (int)KRY_BLOCK_MOST);
     CHECK(!v || v->dev == A->dev, KRY_ERR_ARGUMENT,
           "%s: the near null space is on another device than the matrix", who);
     CHECK(!v || v->n == n, KRY_ERR_SHAPE, "%s: the near null space has %lld rows, the matrix %lld",

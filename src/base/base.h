@@ -29,17 +29,6 @@ _Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts byte
         }                                         \
     } while (0)
 
-/* Let `params` (NULL: all defaults) point to `mine`, a copy that has all fields of this version: those that an
- * earlier header of the caller's did not have yet are 0, their defaults. */
-#define TAKE_PARAMS(params, mine, who, macro)                             \
-    do {                                                                  \
-        TRY(kryi_params_take(who, macro, params, &(mine), sizeof(mine))); \
-        params = &(mine);                                                 \
-    } while (0)
-/* given, mine: they begin with their size. Refused is what `macro` did not make, and what a later header did. */
-kry_status kryi_params_take(const char *who, const char *macro, const void *given, void *mine,
-                            size_t size);
-
 /* Copy a struct that the library has filled in to the caller's, NULL or of `size` bytes: no more than an earlier
  * header's has room for, and 0 into the fields that only a later one has. */
 void kryi_hand_out(const void *mine, size_t mine_size, void *caller, size_t size);

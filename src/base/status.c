@@ -73,25 +73,6 @@ kry_status kryi_check_given(const char *who, const char *names, const void *cons
     return KRY_OK;
 }
 
-kry_status kryi_params_take(const char *who, const char *macro, const void *given, void *mine,
-                            size_t size)
-{
-    kry_status st = KRY_OK;
-    size_t known = size;
-
-    if (given) memcpy(&known, given, sizeof known);
-    CHECK(known > sizeof known && known <= size, KRY_ERR_ARGUMENT,
-          known > size
-              ? "%s: params of %zu bytes, made by %s of a later version than this library's"
-              : "%s: params of %zu bytes, not made by %s",
-          who, known, macro);
-    memset(mine, 0, size);
-    if (given) memcpy(mine, given, known);
-    memcpy(mine, &size, sizeof size);
-done:
-    return st;
-}
-
 void kryi_hand_out(const void *mine, size_t mine_size, void *caller, size_t size)
 {
     const size_t common = size < mine_size ? size : mine_size;

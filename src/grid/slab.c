@@ -136,7 +136,9 @@ kry_status kry_stencil_part(kry_device *dev, const kry_stencil_params *params, k
     TAKE_PARAMS(params, mine, who, "KRY_STENCIL");
     TRY(kryi_stencil_check_grid(who, dev, params));
     mine.local = kryi_device_is_ranks(dev);
-    kryi_team_same_fields(dev, KRY_STENCIL_FIELDS("x"), params, sizeof *params);
+    mine.coefficient = NULL; /* each rank may have its own */
+    for (int a = 0; a < 3; a++) mine.face[a] = NULL;
+    kryi_team_same_fields(dev, kryi_stencil_fields, params);
     if (dev->team) TRY(split_grid(who, dev, params, &split));
     *box = kryi_stencil_given(params, split, kry_team_rank(dev));
 done:

@@ -383,6 +383,21 @@ done:
     return st;
 }
 
+#define PARAMS kry_stencil_params
+const kryi_field kryi_stencil_fields[] = {
+    { KRY_FIELD(INT64, size), .count = 3 },
+    { KRY_FIELD(DOUBLE, spacing), .count = 3 },
+    { KRY_FIELD(DOUBLE, diffusion), .count = 3 },
+    { KRY_FIELD(INT, low), .count = 3 },
+    { KRY_FIELD(INT, high), .count = 3 },
+    { KRY_FIELD(POINTER, coefficient) },
+    { KRY_FIELD(POINTER, face), .count = 3 },
+    { KRY_FIELD(BOOL, on_host) },
+    { KRY_FIELD(INT, blocks), .count = 3 },
+    { KRY_FIELD(BOOL, local) },
+    { 0 },
+};
+
 kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_params *params,
                               kry_op **A)
 {
@@ -396,7 +411,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
     mine.local = mine.local && kryi_device_is_ranks(dev);
     kryi_team_same(dev, &type, sizeof type);
-    kryi_team_same_fields(dev, KRY_STENCIL_FIELDS("P"), params, sizeof *params);
+    kryi_team_same_fields(dev, kryi_stencil_fields, params);
     TRY(kryi_stencil_check_params(dev, type, params));
     if (params->on_host)
         TRY(keep_on_host(dev, params, A));

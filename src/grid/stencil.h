@@ -185,8 +185,7 @@ kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_csr *like, k
 
 /* ---- stencil_check.c ---- */
 
-/* The fields of kry_stencil_params, for kryi_team_same_fields; numbers: P if ranks are to have coefficients and faces alike, x if not. */
-#define KRY_STENCIL_FIELDS(numbers) "xqqqddddddiiiiii" numbers numbers numbers numbers "?iii?"
+extern const kryi_field kryi_stencil_fields[]; /* of kry_stencil_params */
 /* Check sizes, sides and blocks; `who`: the public function. */
 kry_status kryi_stencil_check_grid(const char *who, const kry_device *dev,
                                    const kry_stencil_params *params);

@@ -62,7 +62,7 @@ static bool leaves(automatic *S, const kry_iteration *it)
 {
     const kryi_choice *next = choice_of(S) + 1;
     const bool may =
-        !S->now.stays && S->at + 1 < S->choices.count && S->options.stop.test != KRY_STOP_NEVER;
+        !S->now.stays && S->at + 1 < S->choices.count && S->options.pcg.stop.test != KRY_STOP_NEVER;
 
     return may && kryi_pace_hopeless(&S->now.pace, it, is_direct(next) ? next->seconds : INFINITY);
 }
@@ -76,7 +76,7 @@ static int watch(void *user, const kry_iteration *it)
 
     shown.iteration += S->now.before;
     shown.seconds = kryi_work_clock(S->A->dev) - S->now.start;
-    if (S->options.monitor) stop = S->options.monitor(S->options.monitor_user, &shown);
+    if (S->options.pcg.monitor) stop = S->options.pcg.monitor(S->options.pcg.monitor_user, &shown);
     if (stop)
         S->now.leaves = false;
     else if (leaves(S, it))
@@ -89,7 +89,7 @@ static int watch(void *user, const kry_iteration *it)
 /* o := the words of a choice */
 static kry_status take_words(const kryi_choice *c, kryi_options *o)
 {
-    char words[96];
+    char words[KRY_FIELD_ROOM + 64];
 
     snprintf(words, sizeof words, "method=%s precond=%s", c->method, c->precond);
     return kryi_options_parse(words, o);
@@ -113,7 +113,7 @@ static kry_status make(automatic *S, int from)
 
     for (; at < S->choices.count; at++) {
         kryi_options o = S->options;
-        o.monitor = watch, o.monitor_user = S;
+        o.pcg.monitor = watch, o.pcg.monitor_user = S;
         TRY(take_words(&S->choices.choice[at], &o));
         st = make_choice(S, at, &o, &made);
         if (!is_refusal(st)) break;
@@ -136,7 +136,7 @@ static kry_status list(const kry_op *A, const kryi_options *o, bool direct, kryi
 {
     const char *precond = wanted_precond(o);
 
-    direct = direct && !precond && !kryi_options_deflate(o) && o->stop.test != KRY_STOP_NEVER;
+    direct = direct && !precond && !kryi_options_deflate(o) && o->pcg.stop.test != KRY_STOP_NEVER;
     return kryi_choices_list(A, precond, direct, choices);
 }
 
@@ -175,7 +175,7 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
     progress *P = &S->now;
     const int64_t used = S->limits ? 0 : P->before;
 
-    const int64_t budget = S->options.stop.max_iter - used;
+    const int64_t budget = S->options.pcg.stop.max_iter - used;
     P->leaves = false;
     kryi_pace_begin(&P->pace, budget, choice_of(S)->patience);
     TRY(kry_vec_copy(x, S->best));
@@ -201,7 +201,7 @@ static bool goes_on(const automatic *S, const kry_result *res)
     const bool limit = res->reason == KRY_ITERATION_LIMIT;
 
     if (st == KRY_STOPPED) return S->now.leaves;
-    if (!S->limits && S->now.before >= S->options.stop.max_iter) return false;
+    if (!S->limits && S->now.before >= S->options.pcg.stop.max_iter) return false;
     return !S->now.stays && (st == KRY_BREAKDOWN || st == KRY_STAGNATED || (limit && S->limits));
 }
 
@@ -310,7 +310,7 @@ kry_status kryi_auto_set_stop(void *self, const kry_stop *stop)
     automatic *S = self;
 
     TRY(kryi_krylov_set_stop(kryi_krylov_of(S->solver), stop));
-    S->options.stop = kryi_krylov_of(S->solver)->stopping.criteria;
+    S->options.pcg.stop = kryi_krylov_of(S->solver)->stopping.criteria;
     S->limits = stop->max_iter == 0;
 done:
     return st;
@@ -362,8 +362,8 @@ static kry_status create(const kry_op *A, const kryi_options *o, kry_op **solver
     TRY(kryi_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
     S->options = *o;
-    S->limits = o->stop.max_iter == 0;
-    TRY(kryi_stop_check("kry_solver_create", shape.type, shape.rows, &S->options.stop));
+    S->limits = o->pcg.stop.max_iter == 0;
+    TRY(kryi_stop_check("kry_solver_create", shape.type, shape.rows, &S->options.pcg.stop));
     TRY(list(A, &S->options, true, &S->choices)); /* which keeps words of them */
     TRY(make(S, 0));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &S->best));

@@ -120,14 +120,6 @@ done:
     return is_refusal(st) ? KRY_OK : st;
 }
 
-/* The word of the preconditioner with a cycle in double. */
-static const char *in_double(const char *word)
-{
-    return !strcmp(word, "mg")    ? "mg:values=double"
-           : !strcmp(word, "amg") ? "amg:values=double"
-                                  : word;
-}
-
 /* ---- what is made ---------------------------------------------------------------------------- */
 
 kry_status kryi_precond_auto(const kry_op *A, bool single, kry_op **M)
@@ -137,7 +129,7 @@ kry_status kryi_precond_auto(const kry_op *A, bool single, kry_op **M)
 
     TRY(choose(A, &c));
     for (;;) {
-        st = kry_precond_create(A, single ? c.word : in_double(c.word), M);
+        st = kryi_precond_create(A, c.word, single, M);
         if (!is_refusal(st) || !strcmp(c.word, "jacobi")) break;
         c = !strcmp(c.word, "amg") ? (choice){ "block-ic", "multigrid refuses the matrix" }
                                    : (choice){ "jacobi", "the others refuse the matrix" };

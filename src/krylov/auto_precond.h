@@ -5,6 +5,9 @@
 #include "sparse/csr.h"
 #include <kry/op.h>
 
+/* kry_precond_create. single: a cycle of multigrid may work in single, unless its settings say in what it works. */
+kry_status kryi_precond_create(const kry_op *A, const char *name, bool single, kry_op **M);
+
 /*
  * M := the preconditioner that suits A by rules that docs/choosing.md lists: mg, amg, block-ic or jacobi.
  * kry_op_info.chosen of M says why. single: a cycle of multigrid may work in single. Waits.

@@ -243,13 +243,13 @@ kry_status kryi_direct_create(const kry_op *A, const kryi_options *o, kryi_facto
     kry_status st = KRY_OK;
     int64_t checked = -1;
 
-    TRY(kryi_check_matrix(who, A, o->check, KRY_TAKES_ANY, &checked));
+    TRY(kryi_check_matrix(who, A, o->pcg.check, KRY_TAKES_ANY, &checked));
     TRY(kryi_krylov_make(A,
                          (kryi_setup){ .method = &ordered_method,
-                                       .stop = o->stop,
-                                       .monitor = o->monitor,
-                                       .monitor_user = o->monitor_user,
-                                       .check = o->check,
+                                       .stop = o->pcg.stop,
+                                       .monitor = o->pcg.monitor,
+                                       .monitor_user = o->pcg.monitor_user,
+                                       .check = o->pcg.check,
                                        .params = analysed },
                          solver));
 done:

@@ -48,7 +48,6 @@ kry_status kryi_check_matrix(const char *who, const kry_op *A, kry_check check, 
 
 /* What a solver is made of. */
 typedef struct kryi_setup {
-    size_t struct_size; /* as kryi_construct wants it */
     const struct kryi_method *method;
     const kry_op *precond, *deflation; /* NULL: none */
     kry_stop stop;

@@ -1,10 +1,12 @@
 /* method_create.c - solvers of a method, their preconditioner and deflation; one on each part of a team. */
 #include "device/pool.h"
 #include "krylov/method.h"
+#include "krylov/options.h"
 #include "operator/op_parts.h"
 #include "precond/deflation.h"
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 kry_status kryi_method_check_stop(const char *who, const kryi_method *method, const kry_stop *stop)
 {
@@ -195,18 +197,16 @@ static kry_status create(const kry_op *A, const void *setup, kry_op **solver)
 
 kry_status kryi_krylov_make(const kry_op *A, kryi_setup setup, kry_op **solver)
 {
-    const kryi_constructor how = { setup.method->who,
-                                   "the library",
-                                   sizeof setup,
-                                   { offsetof(kryi_setup, precond),
-                                     offsetof(kryi_setup, deflation) },
-                                   check,
-                                   create,
+    const kryi_constructor how = { .name = setup.method->who,
+                                   .params_size = sizeof setup,
+                                   .operand = { offsetof(kryi_setup, precond),
+                                                offsetof(kryi_setup, deflation) },
+                                   .check = check,
+                                   .create = create,
                                    .any_shape = true };
     const kry_op *parts[] = { setup.precond, setup.deflation };
     kry_status st = KRY_OK;
 
-    setup.struct_size = sizeof setup;
     TRY(kryi_construct(&how, A, &setup, solver));
     for (size_t i = 0; i < COUNT(parts); i++)
         if (parts[i]) {
@@ -217,6 +217,48 @@ kry_status kryi_krylov_make(const kry_op *A, kryi_setup setup, kry_op **solver)
 done:
     return st;
 }
+
+/* "project", "project:8", or "none". */
+static kry_status read_guess(const char *who, const char *value, void *params)
+{
+    const char *number = !strncmp(value, "project", 7) ? value + 7 : NULL;
+    int64_t *guesses = &((kry_pcg_params *)params)->guesses;
+
+    *guesses = number ? KRY_GUESS_USUAL : 0;
+    if (number ? !*number : !strcmp(value, "none")) return KRY_OK;
+    if (number && *number == ':' && kryi_parse_int64(number + 1, guesses) && *guesses > 0 &&
+        *guesses <= KRY_GUESS_MOST)
+        return KRY_OK;
+    return kry_fail(KRY_ERR_PARSE, "%s: '%s' is no value for guess", who, value);
+}
+
+#define PARAMS kry_pcg_params
+const kryi_field kryi_pcg_fields[] = {
+    { KRY_FIELD(POINTER, precond) },
+    { KRY_FIELD(POINTER, deflation) },
+    { KRY_FIELD(STRUCT, stop), .fields = kryi_stop_fields },
+    { KRY_FIELD(LOCAL, monitor) },
+    { KRY_FIELD(LOCAL, monitor_user) },
+    { KRY_FIELD(INT, resident),
+      KRY_WORD("resident", CHOICE, "=auto|off|on",
+               "the whole solve as one kernel that stays on the device (cg, pcg)"),
+      .of = KRY_OF_KRYLOV | KRY_OF_INNER },
+    { KRY_FIELD(INT, flexible), .word = { .name = "flexible" }, KRY_CLOSED(0, KRY_POLAK_RIBIERE) },
+    { KRY_FIELD(INT, check),
+      KRY_WORD("check", CHOICE, "=cheap|none|full",
+               "refuse a matrix that is not symmetric, or not positive definite by its diagonal"),
+      .of = KRY_OF_KRYLOV | KRY_OF_INNER },
+    { KRY_FIELD(INT64, guesses),
+      KRY_WORD("guess", TEXT, "=project[:K]",
+               "project: begin at the best of the last K solutions (K 8; default none)"),
+      KRY_CLOSED(0, KRY_GUESS_MOST), .of = KRY_OF_KRYLOV, .read = read_guess },
+    { KRY_FIELD(DOUBLE, conlim),
+      KRY_WORD("conlim", REAL, "=C",
+               "lsqr, lsmr: end once the condition number is estimated above C (default: no "
+               "limit)"),
+      KRY_OPEN(1, INFINITY), .of = KRY_OF_KRYLOV },
+    { 0 },
+};
 
 kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
                               const kry_pcg_params *params, int64_t width, kry_op **solver)
@@ -229,19 +271,14 @@ kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
     *solver = NULL;
     CHECK(A, KRY_ERR_ARGUMENT, "%s: NULL", method->who);
     TAKE_PARAMS(params, mine, method->who, "KRY_PCG");
-    kryi_team_same_fields(A->dev, "xPP" KRY_STOP_FIELDS "xxiiiqd", params, sizeof *params);
+    kryi_team_same_fields(A->dev, kryi_pcg_fields, params);
     kryi_team_same(A->dev, &width, sizeof width);
     CHECK(!params->flexible || method->flexible, KRY_ERR_UNSUPPORTED,
           "%s: method '%s' is not flexible", method->who, method->kind);
-    CHECK(params->guesses >= 0 && params->guesses <= KRY_GUESS_MOST, KRY_ERR_ARGUMENT,
-          "%s: guesses = %lld; a solve starts from 1 to %d earlier solutions, or from none",
-          method->who, (long long)params->guesses, (int)KRY_GUESS_MOST);
+    TRY(kryi_fields_check(method->who, kryi_pcg_fields, params));
     CHECK(!params->conlim || method->takes == KRY_TAKES_RECTANGULAR, KRY_ERR_UNSUPPORTED,
           "%s: conlim = %g is a limit of lsqr and lsmr; '%s' has none", method->who, params->conlim,
           method->kind);
-    CHECK(!params->conlim || (params->conlim > 1 && isfinite(params->conlim)), KRY_ERR_ARGUMENT,
-          "%s: conlim = %g is not above 1 and finite, nor 0 for no limit", method->who,
-          params->conlim);
     CHECK(!params->conlim || params->stop.test != KRY_STOP_NEVER, KRY_ERR_ARGUMENT,
           "%s: conlim = %g ends a solve, and stop=never asks for all its iterations", method->who,
           params->conlim);

@@ -48,12 +48,12 @@ static int show(kryi_mixed *M, const kry_iteration *at, int64_t iteration)
 
     it.iteration = iteration;
     it.seconds = kryi_work_clock(M->A->dev) - M->now.start;
-    return M->options.monitor ? M->options.monitor(M->options.monitor_user, &it) : 0;
+    return M->options.pcg.monitor ? M->options.pcg.monitor(M->options.pcg.monitor_user, &it) : 0;
 }
 
 static int stall_steps(const kryi_mixed *M)
 {
-    return M->options.scheme == KRY_SCHEME_AUTO ? SLOW_STEPS : STALL_STEPS;
+    return M->options.mixed.scheme == KRY_SCHEME_AUTO ? SLOW_STEPS : STALL_STEPS;
 }
 
 /* Called by the solver in single, and by those in double; a flexible method that gets nowhere for
@@ -73,7 +73,7 @@ int kryi_mixed_outer_monitor(void *user, const kry_iteration *it)
         M->now.best = it->residual, M->now.best_step = it->iteration;
     bool there = it->residual <= it->target;
     M->now.stalled = !there && it->iteration - M->now.best_step > stall_steps(M);
-    M->now.spent = !there && inner >= M->now.before + M->options.stop.max_iter;
+    M->now.spent = !there && inner >= M->now.before + M->options.pcg.stop.max_iter;
     return show(M, it, inner) || M->now.stalled || M->now.spent;
 }
 
@@ -120,7 +120,7 @@ static int64_t iterations_of(const kryi_mixed *M) { return M->inner.iterations +
 static kry_status run_scheme(kryi_mixed *M, bool inner, kry_result *res)
 {
     kry_status st = KRY_OK;
-    int64_t left = M->options.stop.max_iter + M->now.before - iterations_of(M);
+    int64_t left = M->options.pcg.stop.max_iter + M->now.before - iterations_of(M);
     kryi_terms terms = { .max_iter = left > 1 ? left : 1, .inner = inner };
 
     if (M->now.scheme == KRY_SCHEME_FLEXIBLE) return flexible(M, &terms, res);
@@ -139,7 +139,8 @@ static bool promote(kryi_mixed *M, kry_result *res, kry_result *promoted)
                                        [KRY_SCHEME_CLASSICAL] = KRY_SCHEME_DOUBLE };
     kry_status st = kryi_reason_status(res->reason);
 
-    if (M->options.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE) return false;
+    if (M->options.mixed.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE)
+        return false;
     const bool limited = M->limits && res->reason == KRY_ITERATION_LIMIT;
     if (st != KRY_STAGNATED && st != KRY_BREAKDOWN && !limited) return false;
     promoted->promotions++;
@@ -251,7 +252,7 @@ static kry_status update_inner(kryi_mixed *M)
     if (I->system != M->converted) TRY(kry_op_update(I->system, NULL)); /* pinned */
     M->refused[0] = 0;
 done:
-    if (st != KRY_ERR_UNSUPPORTED || M->options.scheme != KRY_SCHEME_AUTO) return st;
+    if (st != KRY_ERR_UNSUPPORTED || M->options.mixed.scheme != KRY_SCHEME_AUTO) return st;
     snprintf(M->refused, sizeof M->refused, "%s", kry_last_error());
     return KRY_OK;
 }
@@ -278,7 +279,8 @@ kry_status kryi_mixed_set_stop(kryi_mixed *M, const kry_stop *stop)
           "kry_solver_set_stop");
     TRY(kryi_outer_set_stop(M->outer, stop));
     if (M->inner.K)
-        TRY(kryi_krylov_set_stop(M->inner.K, &(kry_stop){ .max_iter = M->options.stop.max_iter }));
+        TRY(kryi_krylov_set_stop(M->inner.K,
+                                 &(kry_stop){ .max_iter = M->options.pcg.stop.max_iter }));
 done:
     return st;
 }
@@ -292,7 +294,7 @@ static void mixed_describe(void *self, kry_op_info *info)
     if (M->inner.K) kryi_krylov_text(M->inner.K, inner, sizeof inner);
     snprintf(M->text, sizeof M->text, "%s, %s %s%s%s, mixed precision",
              kry_scheme_word(first_scheme(M)), M->inner.K ? M->inner.K->method->kind : "", inner,
-             *inner ? ", " : "", kryi_stop_text(&M->options.stop, stop, sizeof stop));
+             *inner ? ", " : "", kryi_stop_text(&M->options.pcg.stop, stop, sizeof stop));
     info->variant = M->text;
 }
 

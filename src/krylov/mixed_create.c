@@ -22,24 +22,17 @@ static kry_status check(const kry_op *A, const kryi_options *o)
           "kry_mixed_create: '%s' is single, and so are its numbers; mixed precision wants them in "
           "double (for a device without double: on_host of KRY_MATRIX, KRY_STENCIL)",
           A->table->kind);
-    CHECK((unsigned)o->scheme <= KRY_SCHEME_DOUBLE, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: scheme = %d is none", (int)o->scheme);
-    CHECK((unsigned)o->equilibrate <= KRY_EQUILIBRATE_ON, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: equilibrate = %d is none", (int)o->equilibrate);
-    CHECK(o->inner >= 0, KRY_ERR_ARGUMENT, "kry_mixed_create: inner = %lld", (long long)o->inner);
-    CHECK(o->inner_rtol >= 0 && o->inner_rtol < 1, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: inner_rtol = %g is not in (0, 1)", o->inner_rtol);
-    CHECK(o->delta >= 0 && o->delta < 1, KRY_ERR_ARGUMENT,
-          "kry_mixed_create: delta = %g is not in (0, 1)", o->delta);
-    CHECK(o->stop.test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED, "kry_mixed_create");
+    TRY(kryi_fields_check("kry_mixed_create", kryi_mixed_fields, &o->mixed));
+    CHECK(o->pcg.stop.test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED,
+          "kry_mixed_create");
     if (kryi_options_relax(o)) return KRY_OK;
     const kryi_takes takes = kryi_method_number(o->method)->takes;
-    CHECK(takes != KRY_TAKES_ANY || o->scheme != KRY_SCHEME_FLEXIBLE, KRY_ERR_UNSUPPORTED,
+    CHECK(takes != KRY_TAKES_ANY || o->mixed.scheme != KRY_SCHEME_FLEXIBLE, KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: scheme=flexible is conjugate gradients around solves in single, for "
           "symmetric "
           "matrices; around '%s' take reliable or classical",
           kryi_method_number(o->method)->kind);
-    TRY(kryi_check_matrix("kry_mixed_create", A, o->check, takes, &checked));
+    TRY(kryi_check_matrix("kry_mixed_create", A, o->pcg.check, takes, &checked));
 done:
     return st;
 }
@@ -60,12 +53,12 @@ static kry_status make_inner(kryi_mixed *M)
     kryi_options o = M->options;
     int64_t n = M->A->shape.rows;
 
-    TRY(kryi_equilibrium_find(M->A, o.equilibrate, scales_diagonally(M), &M->e));
+    TRY(kryi_equilibrium_find(M->A, o.mixed.equilibrate, scales_diagonally(M), &M->e));
     TRY(kryi_op_make_copy("kry_mixed_create", M->A, KRY_F32, M->e.factor, M->e.scale,
                           &M->converted));
-    o.stop = (kry_stop){ .max_iter = M->options.stop.max_iter,
-                         .check_every = M->options.stop.check_every };
-    o.monitor = NULL;
+    o.pcg.stop = (kry_stop){ .max_iter = M->options.pcg.stop.max_iter,
+                             .check_every = M->options.pcg.stop.check_every };
+    o.pcg.monitor = NULL;
     TRY(kryi_options_solver(M->converted, &o, &I->solver));
     TRY(kryi_options_system(M->converted, &o, &I->system));
     I->K = kryi_krylov_of(I->solver);
@@ -84,7 +77,7 @@ static kry_status make_inner_or_double(kryi_mixed *M)
 {
     kry_status st = make_inner(M);
 
-    if (st != KRY_ERR_UNSUPPORTED || M->converted || M->options.scheme != KRY_SCHEME_AUTO)
+    if (st != KRY_ERR_UNSUPPORTED || M->converted || M->options.mixed.scheme != KRY_SCHEME_AUTO)
         return st;
     snprintf(M->refused, sizeof M->refused, "%s", kry_last_error());
     return KRY_OK;
@@ -94,14 +87,14 @@ static void set_scheme(kryi_mixed *M)
 {
     const kryi_options *o = &M->options;
 
-    M->fitting = o->scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : o->scheme;
+    M->fitting = o->mixed.scheme == KRY_SCHEME_AUTO ? KRY_SCHEME_RELIABLE : o->mixed.scheme;
     if (kryi_options_relax(o) && M->fitting == KRY_SCHEME_RELIABLE)
         M->fitting = KRY_SCHEME_CLASSICAL;
-    double drop = M->fitting == KRY_SCHEME_RELIABLE ? o->delta : o->inner_rtol;
+    double drop = M->fitting == KRY_SCHEME_RELIABLE ? o->mixed.delta : o->mixed.inner_rtol;
     if (!(drop > 0)) drop = M->fitting == KRY_SCHEME_RELIABLE ? 0.1 : 1e-2;
     M->drop = drop;
-    M->inner.rtol = o->inner_rtol;
-    M->inner.most = o->inner ? o->inner : o->inner_rtol > 0 ? 0 : INNER;
+    M->inner.rtol = o->mixed.inner_rtol;
+    M->inner.most = o->mixed.inner ? o->mixed.inner : o->mixed.inner_rtol > 0 ? 0 : INNER;
 }
 
 typedef struct given {
@@ -122,18 +115,18 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     M->A = kry_op_retain(A);
     M->options = *g->options;
     const bool relaxes = kryi_options_relax(&M->options);
-    M->check = relaxes ? KRY_CHECK_NONE : M->options.check;
+    M->check = relaxes ? KRY_CHECK_NONE : M->options.pcg.check;
     M->checked = kryi_pin_of(A)->updates;
     if (!relaxes) M->takes = kryi_method_number(M->options.method)->takes;
-    M->options.check = KRY_CHECK_NONE; /* of the copies, for it was made of A */
+    M->options.pcg.check = KRY_CHECK_NONE; /* of the copies, for it was made of A */
     if (g->subdomains) {
         TRY(kryi_subdomains_of_part(g->subdomains, g->A, kryi_layout_rank(&A->dev->layout),
                                     &vectors, &M->subdomains));
         M->options.subdomains = &M->subdomains;
     }
     TRY(kryi_layout_rows(&A->dev->layout, A->shape.rows, NULL, &M->unknowns));
-    M->limits = M->options.stop.max_iter == 0 && M->options.scheme == KRY_SCHEME_AUTO;
-    TRY(kryi_stop_check("kry_mixed_create", KRY_F64, M->unknowns, &M->options.stop));
+    M->limits = M->options.pcg.stop.max_iter == 0 && M->options.mixed.scheme == KRY_SCHEME_AUTO;
+    TRY(kryi_stop_check("kry_mixed_create", KRY_F64, M->unknowns, &M->options.pcg.stop));
     set_scheme(M);
     TRY(kryi_options_system(A, &M->options, &M->system));
     if (M->fitting != KRY_SCHEME_DOUBLE) TRY(make_inner_or_double(M));
@@ -148,21 +141,6 @@ done:
     return st;
 }
 
-/* The vectors that solves leave are those of whole solves. */
-static kry_status check_deflation(const kryi_options *o)
-{
-    kry_status st = KRY_OK;
-    kry_deflation_params deflation;
-    char room[sizeof o->deflation];
-
-    if (o->make.deflation || kryi_options_relax(o) || !kryi_options_deflate(o)) return KRY_OK;
-    TRY(kryi_options_deflation(o, room, sizeof room, &deflation));
-    CHECK(!deflation.recycle, KRY_ERR_UNSUPPORTED,
-          "kry_mixed_create: deflation=%s is not for precision=mixed", o->deflation);
-done:
-    return st;
-}
-
 /* All parts of a team find the sub-domains together. */
 kry_status kryi_options_mixed(const kry_op *A, const kryi_options *given_options, kry_op **solver)
 {
@@ -170,7 +148,6 @@ kry_status kryi_options_mixed(const kry_op *A, const kryi_options *given_options
     kryi_options settled = *given_options;
     const kryi_options *o = &settled;
     const bool parts = kryi_op_in_parts(A);
-    const bool deflates = parts && kryi_options_deflate(o) && !kryi_options_relax(o);
     kryi_subdomains all = { 0 };
     kry_deflation_params deflation;
     char room[sizeof o->deflation];
@@ -178,20 +155,56 @@ kry_status kryi_options_mixed(const kry_op *A, const kryi_options *given_options
 
     if (kryi_options_choose(o)) TRY(kryi_auto_settle(A, &settled));
     TRY(check(A, o));
-    TRY(check_deflation(o));
-    CHECK(!parts || (!o->make.precond && !o->make.deflation), KRY_ERR_UNSUPPORTED,
+    CHECK(!parts || (!o->mixed.precond && !o->mixed.deflation), KRY_ERR_UNSUPPORTED,
           "kry_mixed_create: on several devices preconditioners and deflation are made by words of "
           "the options, not by functions");
-    if (deflates) {
-        TRY(kryi_options_deflation(o, room, sizeof room, &deflation));
-        TRY(kryi_subdomains_find(A, &deflation, &all));
-    }
-    TRY(kryi_op_make(A, create, &(given){ A, o, deflates ? &all : NULL }, solver));
+    const bool words = kryi_options_deflate(o) && !o->mixed.deflation && !kryi_options_relax(o);
+    if (words) TRY(kryi_options_deflation(o, room, sizeof room, &deflation));
+    CHECK(!words || !deflation.recycle, KRY_ERR_UNSUPPORTED, /* its vectors are of whole solves */
+          "kry_mixed_create: deflation=%s is not for precision=mixed", o->deflation);
+    if (words && parts) TRY(kryi_subdomains_find(A, &deflation, &all));
+    TRY(kryi_op_make(A, create, &(given){ A, o, words && parts ? &all : NULL }, solver));
     (*solver)->setup = kryi_stopwatch_end(&watch);
 done:
     kryi_subdomains_release(&all);
     return st;
 }
+
+#define PARAMS kry_mixed_params
+const kryi_field kryi_mixed_fields[] = {
+    { KRY_FIELD(LOCAL, options) }, /* compared once they are read */
+    { KRY_FIELD(INT, scheme),
+      KRY_WORD("scheme", CHOICE, "=auto|reliable|flexible|classical",
+               "mixed: how single and double share the work"),
+      KRY_CLOSED(0, KRY_SCHEME_DOUBLE), .of = KRY_OF_MIXED },
+    { KRY_FIELD(INT64, inner),
+      KRY_WORD("inner", WHOLE, "=N", "flexible: iterations in single for each step (default 25)"),
+      KRY_CLOSED(1, INFINITY), .of = KRY_OF_MIXED },
+    { KRY_FIELD(DOUBLE, inner_rtol),
+      KRY_WORD("inner-rtol", REAL, "=T",
+               "classical, flexible: what a solve in single leaves of its residual"),
+      KRY_OPEN(0, 1), .of = KRY_OF_MIXED },
+    { KRY_FIELD(DOUBLE, omega),
+      KRY_WORD("omega", REAL, "=W", "weight of a relaxation, in (0, 2) (default 1)"),
+      KRY_OPEN(0, 2), .of = KRY_OF_RELAXATION },
+    { KRY_FIELD(DOUBLE, delta),
+      KRY_WORD("delta", REAL, "=T",
+               "reliable: replace the residual when it has dropped to this share (default 0.1)"),
+      KRY_OPEN(0, 1), .of = KRY_OF_MIXED },
+    { KRY_FIELD(INT, equilibrate),
+      KRY_WORD("equilibrate", CHOICE, "=auto|off|on",
+               "scale rows and columns by powers of two; auto: in auto and direct where norms "
+               "differ by "
+               "more than 1e8, in mixed where single cannot hold the diagonal"),
+      .of = KRY_OF_KRYLOV | KRY_OF_RELAXATION | KRY_OF_MIXED },
+    { KRY_FIELD(STRUCT, stop), .fields = kryi_stop_fields, .unnamed = true },
+    { KRY_FIELD(LOCAL, monitor) },
+    { KRY_FIELD(LOCAL, monitor_user) },
+    { KRY_FIELD(POINTER, precond) },
+    { KRY_FIELD(POINTER, deflation) },
+    { KRY_FIELD(LOCAL, make_user) },
+    { 0 },
+};
 
 kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
 {
@@ -205,14 +218,11 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     TRY(GIVEN(solver));
     CHECK(A, KRY_ERR_ARGUMENT, "kry_mixed_create: NULL");
     TAKE_PARAMS(p, mine, "kry_mixed_create", "KRY_MIXED");
-    kryi_team_same_fields(A->dev, "xxiqdddi" KRY_STOP_FIELDS "xxPPx", p, sizeof *p);
+    kryi_team_same_fields(A->dev, kryi_mixed_fields, p);
     TRY(kryi_options_parse_inner(p->options ? p->options : "", &o));
-    kryi_options_same(A->dev, &o);
-    o.scheme = p->scheme, o.equilibrate = p->equilibrate;
-    o.inner = p->inner, o.inner_rtol = p->inner_rtol, o.delta = p->delta;
-    o.make.precond = p->precond, o.make.deflation = p->deflation, o.make.user = p->make_user;
-    o.stop = p->stop, o.omega = p->omega;
-    o.monitor = p->monitor, o.monitor_user = p->monitor_user;
+    kryi_team_same_fields(A->dev, kryi_options_fields, &o);
+    o.mixed = *p, o.pcg.stop = p->stop;
+    o.pcg.monitor = p->monitor, o.pcg.monitor_user = p->monitor_user;
     TRY(kryi_options_mixed(A, &o, solver));
 done:
     st = kryi_team_leave(kry_op_device(A), st);

@@ -177,7 +177,7 @@ static int64_t patience(const kryi_mixed *M)
     const int64_t n = M->unknowns, digit = M->now.digit, longer = digit + digit / 3;
     const int64_t least = digit < n / 10 ? n / 2 : 100;
 
-    if (M->options.scheme != KRY_SCHEME_AUTO) return 0;
+    if (M->options.mixed.scheme != KRY_SCHEME_AUTO) return 0;
     if (M->now.corrections < 2) return 100 + (n < 667 ? 2 * n : n / 2 + 1000);
     return longer > least ? longer : least;
 }
@@ -289,7 +289,7 @@ static kry_status make_flexible(kryi_outer *O)
     if (!O->precond) TRY(kry_op_create(O->dev, &precond_table, O, &shape, &O->precond));
     TRY(kry_pcg_create(M->system,
                        KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
-                               .stop = M->options.stop, .monitor = kryi_mixed_outer_monitor,
+                               .stop = M->options.pcg.stop, .monitor = kryi_mixed_outer_monitor,
                                .monitor_user = O->M, .resident = KRY_RESIDENT_OFF,
                                .check = KRY_CHECK_NONE),
                        &O->flexible));
@@ -309,8 +309,10 @@ static kry_status make_plain(kryi_outer *O)
 
     if (O->plain) return KRY_OK;
     if (O->dev->beside)
-        o = (kryi_options){ .precond = "jacobi", .null_space = o.null_space, .stop = o.stop };
-    o.monitor = kryi_mixed_outer_monitor, o.monitor_user = O->M;
+        o = (kryi_options){ .precond = "jacobi",
+                            .null_space = o.null_space,
+                            .pcg.stop = o.pcg.stop };
+    o.pcg.monitor = kryi_mixed_outer_monitor, o.pcg.monitor_user = O->M;
     TRY(kryi_options_solver(O->M->A, &o, &O->plain));
 done:
     return st;
@@ -414,7 +416,7 @@ kry_status kryi_outer_set_stop(kryi_outer *O, const kry_stop *stop)
 
     for (size_t i = 0; i < COUNT(solvers); i++)
         if (solvers[i]) TRY(kryi_krylov_set_stop(kryi_krylov_of(solvers[i]), stop));
-    O->M->options.stop = kryi_krylov_of(O->refine)->stopping.criteria;
+    O->M->options.pcg.stop = kryi_krylov_of(O->refine)->stopping.criteria;
 done:
     return st;
 }
@@ -455,8 +457,8 @@ static kry_status allocate(kryi_outer *O)
         M->system,
         (kryi_setup){ .method = &refine_method,
                       .check = KRY_CHECK_NONE, /* mixed.c checks A */
-                      .stop = M->options.stop,
-                      .monitor = M->options.monitor ? kryi_mixed_inner_monitor : NULL,
+                      .stop = M->options.pcg.stop,
+                      .monitor = M->options.pcg.monitor ? kryi_mixed_inner_monitor : NULL,
                       .monitor_user = O->M,
                       .params = O },
         &O->refine));

@@ -14,7 +14,7 @@
 
 bool kryi_options_deflate(const kryi_options *o)
 {
-    return o->make.deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
+    return o->mixed.deflation || (o->deflation[0] && strcmp(o->deflation, "none"));
 }
 
 kry_status kryi_options_deflation(const kryi_options *o, char *room, size_t size,
@@ -32,7 +32,7 @@ static kry_status make_deflation(const kry_op *A, const kryi_options *o, kry_op 
     char room[sizeof o->deflation];
 
     *D = NULL;
-    if (o->make.deflation) return o->make.deflation(o->make.user, A, D);
+    if (o->mixed.deflation) return o->mixed.deflation(o->mixed.make_user, A, D);
     if (!kryi_options_deflate(o)) return KRY_OK;
     TRY(kryi_options_deflation(o, room, sizeof room, &params));
     TRY(o->subdomains ? kryi_deflation_create_with(A, &params, o->subdomains, D)
@@ -81,39 +81,14 @@ static bool takes_single(const kryi_options *o)
            o->method == KRY_METHOD_RICHARDSON || o->method == KRY_METHOD_FGMRES;
 }
 
-/* For other methods the word of multigrid becomes one for a cycle in double, if nobody says. */
-static const char *in_double(const char *word, char *room, size_t size)
-{
-    static const char *const families[] = { "mg", "amg" };
-
-    for (size_t k = 0; k < COUNT(families) && !strstr(word, "values="); k++) {
-        const size_t length = strlen(families[k]);
-        if (strncmp(word, families[k], length) || (word[length] && word[length] != ':')) continue;
-        snprintf(room, size, "%s:values=double%s%s", families[k], word[length] ? "," : "",
-                 word[length] ? word + length + 1 : "");
-        return room;
-    }
-    return word;
-}
-
-static kry_status create_precond(const kry_op *A, const kryi_options *o, const char *word,
-                                 kry_op **M)
-{
-    char room[sizeof o->precond + 32];
-
-    if (takes_single(o)) return kry_precond_create(A, word, M);
-    if (!strcmp(word, "auto")) return kryi_precond_auto(A, false, M);
-    return kry_precond_create(A, in_double(word, room, sizeof room), M);
-}
-
 /* M is made from A, for it may read entries or want a grid. Where nobody asked for multigrid, and it cannot be
  * made in these numbers, it is Jacobi's; where nobody asked for columns to be scaled, and they cannot be read, none. */
 static kry_status make_precond(const kry_op *A, const kryi_options *o, kry_op **M)
 {
     const char *word = precond_of(A, o);
 
-    if (o->make.precond) return o->make.precond(o->make.user, A, M);
-    kry_status st = create_precond(A, o, word, M);
+    if (o->mixed.precond) return o->mixed.precond(o->mixed.make_user, A, M);
+    kry_status st = kryi_precond_create(A, word, takes_single(o), M);
     if (st == KRY_ERR_ARGUMENT && !o->precond[0] && o->method == KRY_METHOD_PCG &&
         strcmp(word, "jacobi"))
         st = kry_precond_create(A, "jacobi", M);
@@ -132,13 +107,10 @@ static kry_status make_krylov(const kry_op *A, const kryi_options *o, kry_op **s
     TRY(kryi_options_system(A, o, &system));
     TRY(make_precond(A, o, &M));
     TRY(make_deflation(system, o, &D));
-    TRY(kryi_method_create(
-        kryi_method_number(o->method), system,
-        KRY_PCG(.precond = M, .deflation = D, .stop = o->stop, .monitor = o->monitor,
-                .monitor_user = o->monitor_user, .resident = o->resident, .check = o->check,
-                .guesses = o->guesses, .conlim = o->conlim,
-                .flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID),
-        o->width, solver));
+    kry_pcg_params p = o->pcg;
+    p.struct_size = sizeof p, p.precond = M, p.deflation = D;
+    p.flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID;
+    TRY(kryi_method_create(kryi_method_number(o->method), system, &p, o->width, solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
@@ -151,9 +123,9 @@ static kry_status make_relaxation(const kry_op *A, const kryi_options *o, kry_op
     kry_relaxation_method method = o->method == KRY_METHOD_SOR ? KRY_SOR : KRY_JACOBI_ITERATION;
 
     return kry_relaxation_create(A,
-                                 KRY_RELAXATION(.method = method, .omega = o->omega,
-                                                .stop = o->stop, .monitor = o->monitor,
-                                                .monitor_user = o->monitor_user),
+                                 KRY_RELAXATION(.method = method, .omega = o->mixed.omega,
+                                                .stop = o->pcg.stop, .monitor = o->pcg.monitor,
+                                                .monitor_user = o->pcg.monitor_user),
                                  solver);
 }
 
@@ -170,7 +142,7 @@ kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **
         kryi_options_stray(o, KRY_OF_MIXED | (relax ? KRY_OF_RELAXATION : KRY_OF_KRYLOV));
 
     CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
-    CHECK(!stray && (relax || o->omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
+    CHECK(!stray && (relax || o->mixed.omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
     if (kryi_options_choose(o)) return kryi_auto_create(A, o, solver);
     TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
@@ -184,8 +156,8 @@ static bool may_scale(const kryi_options *o)
     const bool by_itself = kryi_options_choose(o) || o->method == KRY_METHOD_DIRECT;
 
     return o->precision != KRY_PRECISION_MIXED &&
-           (o->equilibrate == KRY_EQUILIBRATE_ON ||
-            (o->equilibrate == KRY_EQUILIBRATE_AUTO && by_itself));
+           (o->mixed.equilibrate == KRY_EQUILIBRATE_ON ||
+            (o->mixed.equilibrate == KRY_EQUILIBRATE_AUTO && by_itself));
 }
 
 kry_status kryi_options_make(const kry_op *A, const kryi_options *o, kry_op **solver)
@@ -204,7 +176,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
                              void *monitor_user, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kryi_options o = { .monitor = monitor, .monitor_user = monitor_user };
+    kryi_options o = { .pcg = { .monitor = monitor, .monitor_user = monitor_user } };
 
     kryi_team_enter(kry_op_device(A), "kry_solver_create", NULL);
     if (solver) *solver = NULL;
@@ -213,8 +185,8 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
     const kryi_precision own = o.precision;
     TRY(kryi_options_parse(text ? text : "", &o));
-    kryi_options_same(A->dev, &o);
-    CHECK(!o.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
+    kryi_team_same_fields(A->dev, kryi_options_fields, &o);
+    CHECK(!o.pcg.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
           "kry_solver_create: guess=project is not for precision=mixed");
     const bool mixed = o.precision == KRY_PRECISION_MIXED;
     CHECK(mixed || o.precision == own, KRY_ERR_PARSE,
@@ -237,7 +209,7 @@ kry_status kry_krylov_create(const kry_op *A, const char *method, const kry_pcg_
 
     if (solver) *solver = NULL;
     TRY(GIVEN(A, method, solver));
-    TRY(kryi_options_method("kry_krylov_create", method, &o));
+    TRY(kryi_field_set("kry_krylov_create", kryi_options_fields, ~0u, "method", method, &o));
     CHECK(!kryi_options_relax(&o), KRY_ERR_UNSUPPORTED,
           "kry_krylov_create: '%s' is a relaxation, of kry_relaxation_create", method);
     CHECK(!kryi_options_choose(&o), KRY_ERR_UNSUPPORTED,

@@ -29,51 +29,42 @@ typedef struct kryi_options {
     unsigned given; /* bit i: word number i of kry_solver_word */
     int method;     /* its place in the form of the word "method"; 0: conjugate gradients */
     int64_t width;  /* the number behind it; 0: none */
-    char precond[128], deflation[256]; /* "": not given */
-    kry_resident resident;
-    kry_check check;
+    char precond[KRY_FIELD_ROOM], deflation[KRY_FIELD_ROOM]; /* "": not given */
     kryi_null_space_word null_space;
     kryi_reorder reorder;
-    int64_t guesses; /* 0: none */
-    double omega;    /* 0: not given */
-    double conlim;   /* 0: not given */
-    kry_stop stop;
-    /* of precision=mixed */
     kryi_precision precision;
-    kry_scheme scheme;
-    kry_equilibrate equilibrate;
-    int64_t inner;
-    double inner_rtol, delta;
-    /* in place of words, where they are given */
-    struct {
-        kry_maker *precond, *deflation;
-        void *user;
-    } make;
+    kry_pcg_params pcg; /* but for the operators in it, which are made */
+    /* Of precision=mixed, but for `stop` and the monitor, which are those of pcg. Its makers stand in place of words, where
+     * they are given; omega is a relaxation's, equilibrate that of all solvers. */
+    kry_mixed_params mixed;
     const kryi_subdomains
-        *subdomains;     /* on a part of a team: what `deflation` says for all; borrowed */
-    kry_monitor monitor; /* NULL: none */
-    void *monitor_user;
+        *subdomains; /* on a part of a team: what `deflation` says for all; borrowed */
 } kryi_options;
-
-/* ---- option_words.c ---- */
 
 /* Who takes a word: Krylov methods, relaxations, mixed precision, the solver in single inside of it. */
 enum { KRY_OF_KRYLOV = 1, KRY_OF_RELAXATION = 2, KRY_OF_MIXED = 4, KRY_OF_INNER = 8 };
+/* Of kry_pcg_params, kry_relaxation_params, kry_mixed_params, kryi_options. */
+extern const kryi_field kryi_pcg_fields[], kryi_relaxation_fields[], kryi_mixed_fields[],
+    kryi_options_fields[];
+
+/* ---- option_words.c ---- */
 
 /* Add what `text` says to *o. */
 kry_status kryi_options_parse(const char *text, kryi_options *o);
 /* The same of kry_mixed_params.options, which take words of the inner solver only. */
 kry_status kryi_options_parse_inner(const char *text, kryi_options *o);
-/* The same of "gmres:30", a method, and a number behind it. who: the public function */
-kry_status kryi_options_method(const char *who, const char *value, kryi_options *o);
 /* The first word given that is of none of these; NULL: all are. */
 const char *kryi_options_stray(const kryi_options *o, unsigned of);
 /* Is the method a relaxation? */
-bool kryi_options_relax(const kryi_options *o);
+static inline bool kryi_options_relax(const kryi_options *o)
+{
+    return o->method == KRY_METHOD_JACOBI || o->method == KRY_METHOD_SOR;
+}
 /* Is it auto's to choose? */
-bool kryi_options_choose(const kryi_options *o);
-/* In a public call: ranks whose options say something else are told. */
-void kryi_options_same(const kry_device *device, const kryi_options *o);
+static inline bool kryi_options_choose(const kryi_options *o)
+{
+    return o->method == KRY_METHOD_AUTO;
+}
 
 /* ---- options.c ---- */
 

@@ -213,11 +213,6 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
 {
     kry_status st = KRY_OK;
 
-    CHECK(p->method == KRY_JACOBI_ITERATION || p->method == KRY_SOR, KRY_ERR_ARGUMENT,
-          "kry_relaxation_create: method = %d is none", (int)p->method);
-    CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
-          "kry_relaxation_create: omega = %g is not in (0, 2), outside of which nothing converges",
-          p->omega);
     TRY(kryi_op_check_square("kry_relaxation_create", A));
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
@@ -232,6 +227,16 @@ done:
     return st;
 }
 
+#define PARAMS kry_relaxation_params
+const kryi_field kryi_relaxation_fields[] = {
+    { KRY_FIELD(INT, method), .word = { .name = "method" }, KRY_CLOSED(0, KRY_SOR) },
+    { KRY_FIELD(DOUBLE, omega), .word = { .name = "omega" }, KRY_OPEN(0, 2) },
+    { KRY_FIELD(STRUCT, stop), .fields = kryi_stop_fields },
+    { KRY_FIELD(LOCAL, monitor) },
+    { KRY_FIELD(LOCAL, monitor_user) },
+    { 0 },
+};
+
 kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *params,
                                  kry_op **solver)
 {
@@ -243,7 +248,8 @@ kry_status kry_relaxation_create(const kry_op *A, const kry_relaxation_params *p
     TRY(GIVEN(solver));
     CHECK(A, KRY_ERR_ARGUMENT, "kry_relaxation_create: NULL");
     TAKE_PARAMS(params, mine, "kry_relaxation_create", "KRY_RELAXATION");
-    kryi_team_same_fields(A->dev, "xid" KRY_STOP_FIELDS "xx", params, sizeof *params);
+    kryi_team_same_fields(A->dev, kryi_relaxation_fields, params);
+    TRY(kryi_fields_check("kry_relaxation_create", kryi_relaxation_fields, params));
     TRY(check(A, params));
     TRY(kryi_krylov_make(A,
                          (kryi_setup){ .method = &relaxation_method,

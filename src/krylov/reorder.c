@@ -261,9 +261,9 @@ static kry_status make_solver(reordered *R, const kryi_options *o)
     kryi_options inner = *o;
 
     inner.reorder = KRY_REORDER_NONE;
-    R->monitor = o->monitor, R->monitor_user = o->monitor_user;
-    R->shows = o->stop.check_every > 0;
-    if (o->monitor) inner.monitor = show, inner.monitor_user = R;
+    R->monitor = o->pcg.monitor, R->monitor_user = o->pcg.monitor_user;
+    R->shows = o->pcg.stop.check_every > 0;
+    if (o->pcg.monitor) inner.pcg.monitor = show, inner.pcg.monitor_user = R;
     return kryi_options_make(R->B, &inner, &R->solver);
 }
 

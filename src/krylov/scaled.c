@@ -498,11 +498,11 @@ static kry_status make_solver(scaled *S, const kryi_options *o)
 {
     kryi_options inner = *o;
 
-    inner.equilibrate = KRY_EQUILIBRATE_OFF;
-    S->monitor = o->monitor, S->monitor_user = o->monitor_user;
-    S->shows = o->stop.check_every > 0;
-    if (o->monitor) inner.monitor = show, inner.monitor_user = S;
-    S->inner = o->stop, S->max_iter = o->stop.max_iter, S->measured = -1;
+    inner.mixed.equilibrate = KRY_EQUILIBRATE_OFF;
+    S->monitor = o->pcg.monitor, S->monitor_user = o->pcg.monitor_user;
+    S->shows = o->pcg.stop.check_every > 0;
+    if (o->pcg.monitor) inner.pcg.monitor = show, inner.pcg.monitor_user = S;
+    S->inner = o->pcg.stop, S->max_iter = o->pcg.stop.max_iter, S->measured = -1;
     return kryi_options_make(S->B, &inner, &S->solver);
 }
 
@@ -516,7 +516,7 @@ static kry_status make(const kry_op *A, const kryi_options *o, kryi_csr *rows,
 
     TRY(kryi_alloc(1, sizeof *S, &S));
     S->A = kry_op_retain(A);
-    S->stop = o->stop;
+    S->stop = o->pcg.stop;
     S->roundoff = kryi_unit_roundoff(shape.type);
     S->finest = shape.type == KRY_F32 ? 1e-4 : 1e-8;
     TRY(kryi_stop_check(who, shape.type, shape.rows, &S->stop));
@@ -544,7 +544,7 @@ static kry_status deflates_by_place(const kryi_options *o, bool *by_place)
     char room[sizeof o->deflation];
 
     *by_place = kryi_options_deflate(o);
-    if (!*by_place || o->make.deflation) return KRY_OK;
+    if (!*by_place || o->mixed.deflation) return KRY_OK;
     TRY(kryi_options_deflation(o, room, sizeof room, &params));
     *by_place = !params.recycle;
 done:
@@ -572,7 +572,7 @@ static const char *obstacle(const kry_op *A, const kryi_options *o, bool by_plac
 kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    const bool asked = o->equilibrate == KRY_EQUILIBRATE_ON;
+    const bool asked = o->mixed.equilibrate == KRY_EQUILIBRATE_ON;
     kryi_options plain = *o;
     kryi_csr rows = { 0 };
     kryi_exponents s = { 0 };
@@ -581,7 +581,7 @@ kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **s
     bool by_place;
     const kryi_stopwatch watch = kryi_stopwatch_begin(A->dev);
 
-    plain.equilibrate = KRY_EQUILIBRATE_OFF;
+    plain.mixed.equilibrate = KRY_EQUILIBRATE_OFF;
     TRY(deflates_by_place(o, &by_place));
     const char *not = obstacle(A, o, by_place);
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: equilibrate=on %s", who, not );

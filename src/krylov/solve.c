@@ -207,7 +207,7 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
 
     kryi_team_enter(kry_op_device(solver), "kry_solver_set_stop", NULL);
     TRY(GIVEN(solver, stop));
-    kryi_team_same_fields(solver->dev, KRY_STOP_FIELDS, stop, sizeof *stop);
+    kryi_team_same_fields(solver->dev, kryi_stop_fields, stop);
     TRY(kryi_op_keep("kry_solver_set_stop", solver));
     st = kryi_op_call(&(kryi_call){ .A = solver, .more = (void *)stop }, set_stop);
     kryi_op_let_go(solver);

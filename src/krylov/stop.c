@@ -35,21 +35,34 @@ double kryi_unit_roundoff(kry_type type)
     return type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
+#define PARAMS kry_stop
+const kryi_field kryi_stop_fields[] = {
+    { KRY_FIELD(DOUBLE, rtol),
+      KRY_WORD("rtol", REAL, "=T",
+               "stop at ||r|| <= T ||b|| (default 1e-8 in double, 1e-5 in single)"),
+      KRY_BELOW(0, 1) },
+    { KRY_FIELD(DOUBLE, atol), KRY_WORD("atol", REAL, "=T", "stop at ||r|| <= T (default 0)"),
+      KRY_BELOW(0, INFINITY) },
+    { KRY_FIELD(INT64, max_iter),
+      KRY_WORD("maxit", WHOLE, "=N", "iterations at most (default 0: chosen)"),
+      KRY_CLOSED(0, INFINITY) },
+    { KRY_FIELD(INT64, check_every),
+      KRY_WORD("check-every", WHOLE, "=N",
+               "iterations between two looks of the host (default 0: chosen)"),
+      KRY_CLOSED(0, INFINITY) },
+    { KRY_FIELD(INT, test),
+      KRY_WORD("stop", CHOICE, "=residual|backward|never",
+               "backward: at ||r|| <= rtol (||A|| ||x|| + ||b||); never: maxit iterations, no "
+               "test") },
+    { 0 },
+};
+
 kry_status kryi_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop)
 {
     kry_status st = KRY_OK;
     double roundoff = kryi_unit_roundoff(type);
 
-    CHECK(stop->rtol >= 0 && stop->rtol < 1, KRY_ERR_ARGUMENT,
-          "%s: rtol = %g is not at least 0 and below 1, where x = 0 would do", who, stop->rtol);
-    CHECK(stop->atol >= 0 && stop->atol < INFINITY, KRY_ERR_ARGUMENT,
-          "%s: atol = %g is not at least 0 and finite", who, stop->atol);
-    CHECK(stop->max_iter >= 0, KRY_ERR_ARGUMENT, "%s: max_iter = %lld, must be at least 0", who,
-          (long long)stop->max_iter);
-    CHECK(stop->check_every >= 0, KRY_ERR_ARGUMENT, "%s: check_every = %lld, must be at least 0",
-          who, (long long)stop->check_every);
-    CHECK((unsigned)stop->test <= KRY_STOP_NEVER, KRY_ERR_ARGUMENT, "%s: test = %d is none", who,
-          (int)stop->test);
+    TRY(kryi_fields_check(who, kryi_stop_fields, stop));
     CHECK(stop->rtol == 0 || stop->rtol >= roundoff, KRY_ERR_ARGUMENT,
           "%s: rtol = %g is below what %s precision can give (%.1e)", who, stop->rtol,
           kry_type_name(type), roundoff);

@@ -105,7 +105,7 @@ typedef struct kryi_stopping {
 
 /* ---- criteria ---- */
 
-#define KRY_STOP_FIELDS "ddqqi" /* of kry_stop, for kryi_team_same_fields */
+extern const kryi_field kryi_stop_fields[]; /* of kry_stop */
 /* Fill in defaults and refuse what makes no sense. `who` names the constructor. */
 kry_status kryi_stop_check(const char *who, kry_type type, int64_t n, kry_stop *stop);
 /* "rtol=1e-08 atol=0 maxit=1000". Returns text. */

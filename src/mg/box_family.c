@@ -415,16 +415,12 @@ done:
 static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
-    const kry_mg_params *p = params;
 
+    (void)params;
     CHECK(kryi_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);
     TRY(kryi_check_sums(who, A));
-    CHECK(!p || p->gather >= 0, KRY_ERR_ARGUMENT,
-          "%s: gather = %lld; it must be positive, or 0 for a default", who, (long long)p->gather);
-    CHECK(!p || p->semi <= 1, KRY_ERR_ARGUMENT,
-          "%s: semi = %g; it has to be negative, or in 0 ... 1", who, p->semi);
 done:
     return st;
 }
@@ -444,7 +440,7 @@ kry_status kryi_box_levels_create(const kry_op *A, const void *params, kry_op **
 
 static kry_status create_here(const kry_op *A, const void *params, kry_op **M)
 {
-    const kry_mg_params *p = params ? params : KRY_MG();
+    const kry_mg_params *p = params;
     const kryi_box_levels how = { *p, kryi_axis_couplings_of(kryi_stencil_here(A), p->semi) };
 
     return kryi_is_share(A) ? kryi_part_grids_create(A, &how, M)
@@ -456,13 +452,22 @@ bool kry_mg_takes(const kry_op *A)
     return A && kryi_stencil_here(A) && !kryi_has_reproducible_sums(A);
 }
 
+#define PARAMS kry_mg_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(STRUCT, cycle), .fields = kryi_cycle_fields },
+    { KRY_FIELD(DOUBLE, semi),
+      KRY_WORD("semi", REAL, "=T",
+               "coarsen axes whose coupling is T times the strongest one at least; negative: "
+               "all"),
+      KRY_CLOSED(-(double)INFINITY, 1) },
+    { KRY_FIELD(INT64, gather), .word = KRY_GATHER_WORD, KRY_CLOSED(1, INFINITY) },
+    { 0 },
+};
+
+const kryi_constructor kryi_mg_precond = { who,    "KRY_MG",       sizeof(kry_mg_params),
+                                           fields, .check = check, .create = create_here };
+
 kry_status kry_mg_create(const kry_op *A, const kry_mg_params *params, kry_op **M)
 {
-    static const kryi_constructor how = { .name = who,
-                                          .macro = "KRY_MG",
-                                          .params_size = sizeof(kry_mg_params),
-                                          .fields = "x" KRY_CYCLE_FIELDS "dq",
-                                          .check = check,
-                                          .create = create_here };
-    return kryi_construct(&how, A, params, M);
+    return kryi_construct(&kryi_mg_precond, A, params, M);
 }

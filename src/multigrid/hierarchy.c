@@ -352,19 +352,40 @@ kryi_hierarchy *kryi_hierarchy_of(const kry_op *op)
 
 /* ---- the constructor ------------------------------------------------------------------------ */
 
+#define PARAMS kry_cycle_params
+const kryi_field kryi_cycle_fields[] = {
+    { KRY_FIELD(INT, smoother),
+      KRY_WORD("smoother", CHOICE, "=auto|jacobi|chebyshev|chebyshev4|red-black",
+               "what smooths on each level") },
+    { KRY_FIELD(INT, degree),
+      KRY_WORD("degree", WHOLE, "=N", "of Chebyshev's polynomials (default 2)"),
+      KRY_CLOSED(1, KRY_SMOOTHER_DEGREE) },
+    { KRY_FIELD(INT, sweeps),
+      KRY_WORD("sweeps", WHOLE, "=N",
+               "of the smoother, before and after the coarser levels (default 1)"),
+      KRY_CLOSED(1, KRY_SMOOTHER_SWEEPS) },
+    { KRY_FIELD(DOUBLE, omega),
+      KRY_WORD("omega", REAL, "=W", "weight of Jacobi, and of red-black sweeps"),
+      KRY_OPEN(0, INFINITY) },
+    { KRY_FIELD(INT, scaling), KRY_WORD("scaling", CHOICE, "=diagonal|l1|block",
+                                        "what a smoothing step multiplies the residual with") },
+    { KRY_FIELD(INT, shape),
+      KRY_WORD("cycle", CHOICE, "=v|w|k|f", "how often levels are visited") },
+    { KRY_FIELD(INT64, coarsest),
+      KRY_WORD("coarsest", WHOLE, "=N", "unknowns up to which a level is solved exactly"),
+      KRY_CLOSED(1, INFINITY) },
+    { KRY_FIELD(INT, levels), KRY_WORD("levels", WHOLE, "=N", "at most"), KRY_CLOSED(1, INFINITY) },
+    { KRY_FIELD(INT, values), KRY_WORD("values", CHOICE, "=auto|single|double",
+                                       "numbers of the cycle for a grid or a matrix in double") },
+    { 0 },
+};
+
 static kry_status check_cycle(const kryi_family *family, kry_cycle_params *c)
 {
     kry_status st = KRY_OK;
-    const char *who = family->who;
 
-    TRY(kryi_smoother_check(who, c));
-    CHECK((unsigned)c->shape <= KRY_CYCLE_F, KRY_ERR_ARGUMENT, "%s: shape = %d is none", who,
-          (int)c->shape);
-    CHECK((unsigned)c->values <= KRY_CYCLE_VALUES_DOUBLE, KRY_ERR_ARGUMENT,
-          "%s: values = %d is none", who, (int)c->values);
-    CHECK(c->coarsest >= 0, KRY_ERR_ARGUMENT, "%s: coarsest = %lld; it must be positive", who,
-          (long long)c->coarsest);
-    CHECK(c->levels >= 0, KRY_ERR_ARGUMENT, "%s: levels = %d; it must be positive", who, c->levels);
+    TRY(kryi_fields_check(family->who, kryi_cycle_fields, c));
+    TRY(kryi_smoother_check(family->who, c));
     if (!c->coarsest) c->coarsest = family->coarsest;
     if (!c->levels) c->levels = INT_MAX;
 done:

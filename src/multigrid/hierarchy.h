@@ -63,7 +63,13 @@ typedef struct kryi_level {
     void *self;                /* of the passes; the family's */
 } kryi_level;
 
-#define KRY_CYCLE_FIELDS "iiidiiqii" /* of kry_cycle_params, for kryi_team_same_fields */
+extern const kryi_field kryi_cycle_fields[]; /* of kry_cycle_params */
+/* Of `gather` of kry_mg_params and kry_amg_params. */
+#define KRY_GATHER_WORD                                                                \
+    {                                                                                  \
+        "gather", KRY_WORD_WHOLE, "gather=N",                                          \
+            "on several devices: unknowns from which on levels are on each as a whole" \
+    }
 
 typedef struct kryi_hierarchy kryi_hierarchy;
 

@@ -89,17 +89,7 @@ kry_status kryi_smoother_check(const char *who, kry_cycle_params *c)
 {
     kry_status st = KRY_OK;
 
-    CHECK((unsigned)c->smoother < COUNT(kinds), KRY_ERR_ARGUMENT, "%s: smoother = %d is none", who,
-          (int)c->smoother);
     if (c->smoother == KRY_SMOOTHER_AUTO) c->smoother = KRY_SMOOTHER_CHEBYSHEV4;
-    CHECK(c->degree >= 0 && c->degree <= KRY_SMOOTHER_DEGREE, KRY_ERR_ARGUMENT,
-          "%s: degree = %d is not in 1 ... %d", who, c->degree, (int)KRY_SMOOTHER_DEGREE);
-    CHECK(c->sweeps >= 0 && c->sweeps <= KRY_SMOOTHER_SWEEPS, KRY_ERR_ARGUMENT,
-          "%s: sweeps = %d is not in 1 ... %d", who, c->sweeps, (int)KRY_SMOOTHER_SWEEPS);
-    CHECK(c->omega >= 0 && isfinite(c->omega), KRY_ERR_ARGUMENT,
-          "%s: omega = %g; it must be positive", who, c->omega);
-    CHECK((unsigned)c->scaling <= KRY_SCALING_BLOCK, KRY_ERR_ARGUMENT, "%s: scaling = %d is none",
-          who, (int)c->scaling);
     CHECK(!kinds[c->smoother].coloured || c->scaling == KRY_SCALING_DIAGONAL, KRY_ERR_ARGUMENT,
           "%s: red-black sweeps have no scaling", who);
     CHECK(!kinds[c->smoother].coloured || c->omega < 2, KRY_ERR_ARGUMENT,

@@ -20,7 +20,7 @@ typedef struct kryi_smoothing {
     double highest; /* eigenvalue of D^-1 A; 0: the smoother asks for none */
 } kryi_smoothing;
 
-/* Refuse what is no smoother, and fill in the defaults. */
+/* Refuse what does not go together, and fill in the defaults. cycle: its fields are in their ranges */
 kry_status kryi_smoother_check(const char *who, kry_cycle_params *cycle);
 /* Steps of all unknowns at once before the coarser levels, and as many afterwards; 0: they have colours, or
  * another D than the diagonal. cycle: checked. */

@@ -361,12 +361,14 @@ kry_status kryi_construct(const kryi_constructor *how, const kry_op *A, const vo
     if (out) *out = NULL;
     TRY(kryi_check_given(how->name, "M, A", (const void *const[]){ out, A }));
     assert(out);
-    if (params && *(const size_t *)params != how->params_size) {
+    if (how->fields) {
         TRY(kryi_alloc(1, how->params_size, &mine));
         TRY(kryi_params_take(how->name, how->macro, params, mine, how->params_size));
+        kryi_team_same_fields(A->dev, how->fields, mine);
+        TRY(kryi_fields_check(how->name, how->fields, mine));
+        kryi_fields_default(how->fields, mine);
         params = mine;
     }
-    if (how->fields) kryi_team_same_fields(A->dev, how->fields, params, how->params_size);
     if (!how->any_shape) TRY(kryi_op_check_square(how->name, A));
     if (how->check) TRY(how->check(A, params));
     st = create(how, A, params, out);

@@ -8,6 +8,7 @@
 #ifndef KRY_OP_PARTS_H
 #define KRY_OP_PARTS_H
 
+#include "base/params.h"
 #include "operator/op.h"
 
 /* ---- the same code here or on every part ----------------------------------------------------- */
@@ -35,17 +36,17 @@ kry_status kryi_op_make(const kry_op *A, kryi_create_here *create, const void *p
 typedef struct kryi_constructor {
     const char *name, *macro; /* of the function, and of the macro that makes its parameters */
     size_t params_size;
+    /* NULL: there are no parameters, or their defaults are filled in, and they have been compared between ranks. Else
+     * fields out of range are refused; `check` and `create` find the defaults filled in. */
+    const kryi_field *fields;
     size_t operand[2]; /* where the parameters hold operators (const kry_op *); 0: nothing */
     /* Check A and params as the caller gives them, of all rows; NULL: nothing to check. */
     kry_status (*check)(const kry_op *A, const void *params);
     kryi_create_here *create;
     bool any_shape; /* else A is square */
-    const char *
-        fields; /* of the parameters, which are to be the same on all ranks: kryi_team_same_fields; NULL: they have been
-                           compared, or there are none */
 } kryi_constructor;
 
-/* Check A and params (NULL: it has none), then create here or on every part, with the part's A and
+/* Check A and params (NULL: the defaults), then create here or on every part, with the part's A and
  * its operators among the parameters. */
 kry_status kryi_construct(const kryi_constructor *how, const kry_op *A, const void *params,
                           kry_op **out);

@@ -277,32 +277,14 @@ static void block_destroy(void *self)
     }
 static const kry_op_table block_ic_table = TABLE("block-ic"), block_ilu_table = TABLE("block-ilu");
 
-/* What the constructors are given; it begins as kryi_construct wants it. */
-typedef struct given {
-    size_t struct_size;
-    const kry_block_ic_params *params;
-    bool symmetric;
-} given;
-
-static kry_status check(const kry_op *A, const void *user)
+static kry_status check(bool symmetric, const kry_op *A, const kry_block_ic_params *p)
 {
-    enum { MOST_FILL = 100 };
     kry_status st = KRY_OK;
-    const given *g = user;
-    const kry_block_ic_params *p = g->params;
-    const char *who = name_of(g->symmetric);
+    const char *who = name_of(symmetric);
 
-    kryi_team_same_fields(A->dev, "xqdiii", p, sizeof *p);
-    TRY(kryi_storage_check(who, p->storage));
-    CHECK(p->rows >= 0 && p->rows <= A->shape.rows, KRY_ERR_ARGUMENT,
+    CHECK(p->rows <= A->shape.rows, KRY_ERR_ARGUMENT,
           "%s: rows = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->rows,
           (long long)A->shape.rows, A->table->kind);
-    CHECK(p->shift >= 0 && isfinite(p->shift), KRY_ERR_ARGUMENT,
-          "%s: shift = %g is negative or not finite", who, p->shift);
-    CHECK(p->fill >= 0 && p->fill <= MOST_FILL, KRY_ERR_ARGUMENT,
-          "%s: fill = %d is not in 0 ... %d", who, p->fill, (int)MOST_FILL);
-    CHECK(p->trisolve >= KRY_TRISOLVE_AUTO && p->trisolve <= KRY_TRISOLVE_ISAI, KRY_ERR_ARGUMENT,
-          "%s: trisolve = %d is none", who, (int)p->trisolve);
     CHECK(p->storage == KRY_STORE_GIVEN || p->trisolve < KRY_TRISOLVE_SWEEPS, KRY_ERR_UNSUPPORTED,
           "%s: sweeps and incomplete inverses have the numbers of A, not '%s'", who,
           kryi_storage_name(p->storage));
@@ -311,50 +293,72 @@ done:
 }
 
 /* Blocks end where a part of a team ends. */
-static kry_status create(const kry_op *A, const void *user, kry_op **out)
+static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_params *p,
+                         kry_op **out)
 {
     kry_status st = KRY_OK;
-    const given *g = user;
-    const kry_block_ic_params *p = g->params;
     block_ic *M = NULL;
 
     TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
-    M->symmetric = g->symmetric;
+    M->symmetric = symmetric;
     M->rows = p->rows < A->shape.rows ? p->rows : A->shape.rows;
     M->shift = p->shift, M->storage = p->storage;
     M->fill = p->fill, M->trisolve = p->trisolve;
     TRY(refactor(M));
     kry_op_shape shape = A->shape;
-    shape.traits = g->symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
-    TRY(kry_op_create(A->dev, g->symmetric ? &block_ic_table : &block_ilu_table, M, &shape, out));
+    shape.traits = symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
+    TRY(kry_op_create(A->dev, symmetric ? &block_ic_table : &block_ilu_table, M, &shape, out));
     M = NULL;
 done:
     block_destroy(M);
     return st;
 }
 
-static kry_status construct(bool symmetric, const kry_op *A, const kry_block_ic_params *params,
-                            kry_op **out)
+static kry_status check_ic(const kry_op *A, const void *params) { return check(true, A, params); }
+static kry_status check_ilu(const kry_op *A, const void *params) { return check(false, A, params); }
+static kry_status create_ic(const kry_op *A, const void *params, kry_op **out)
 {
-    const kryi_constructor how = { name_of(symmetric), "KRY_BLOCK_IC", sizeof(given),
-                                   .check = check, .create = create };
-    kry_status st = KRY_OK;
-    kry_block_ic_params mine;
-
-    if (out) *out = NULL;
-    TAKE_PARAMS(params, mine, how.name, "KRY_BLOCK_IC");
-    TRY(kryi_construct(&how, A, &(given){ sizeof(given), params, symmetric }, out));
-done:
-    return st;
+    return create(true, A, params, out);
 }
+static kry_status create_ilu(const kry_op *A, const void *params, kry_op **out)
+{
+    return create(false, A, params, out);
+}
+
+#define PARAMS kry_block_ic_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(INT64, rows),
+      KRY_WORD("rows", WHOLE, "=N", "of a block (default: as suits grid and device)"),
+      KRY_CLOSED(1, INFINITY) },
+    { KRY_FIELD(DOUBLE, shift),
+      KRY_WORD("shift", REAL, "=S", "factor A + S diag(A), raised if pivots demand it (default 0)"),
+      KRY_BELOW(0, INFINITY) },
+    { KRY_FIELD(INT, storage),
+      KRY_WORD("storage", CHOICE, "=given|single|half", "numbers of the factors") },
+    { KRY_FIELD(INT, fill), KRY_WORD("fill", WHOLE, "=N", "levels of fill (default 0)"),
+      KRY_CLOSED(0, 100) },
+    { KRY_FIELD(INT, trisolve),
+      KRY_WORD("trisolve", CHOICE, "=auto|rows|levels|sweeps|isai",
+               "how systems with the factors are solved"),
+      .bare = true },
+    { 0 },
+};
+
+const kryi_constructor kryi_block_ic_precond = { "kry_block_ic_create",       "KRY_BLOCK_IC",
+                                                 sizeof(kry_block_ic_params), fields,
+                                                 .check = check_ic,           .create = create_ic };
+const kryi_constructor kryi_block_ilu_precond = {
+    "kry_block_ilu_create", "KRY_BLOCK_IC",      sizeof(kry_block_ic_params), fields,
+    .check = check_ilu,     .create = create_ilu
+};
 
 kry_status kry_block_ic_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
 {
-    return construct(true, A, params, out);
+    return kryi_construct(&kryi_block_ic_precond, A, params, out);
 }
 
 kry_status kry_block_ilu_create(const kry_op *A, const kry_block_ic_params *params, kry_op **out)
 {
-    return construct(false, A, params, out);
+    return kryi_construct(&kryi_block_ilu_precond, A, params, out);
 }

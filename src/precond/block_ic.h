@@ -17,7 +17,6 @@
 uint16_t kryi_half_of(double v);
 double kryi_half_value(uint16_t bits);
 
-kry_status kryi_storage_check(const char *who, kry_store storage);
 const char *kryi_storage_name(kry_store storage); /* "given", "single", "half" */
 size_t kryi_storage_size(kry_store storage, kry_type type);
 /* The defines for kernels that read such numbers: STORED, and HALVES. */

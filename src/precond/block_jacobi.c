@@ -273,8 +273,6 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     block_jacobi *M = NULL;
     kryi_csr R = { 0 };
 
-    CHECK(p->rows >= 0 && p->rows <= MOST, KRY_ERR_ARGUMENT,
-          "kry_block_jacobi_create: blocks of %d rows are not in 1 ... %d", p->rows, (int)MOST);
     TRY(kryi_rows_read("kry_block_jacobi_create", A, &R));
     TRY(kryi_alloc(1, sizeof *M, &M));
     M->A = kry_op_retain(A);
@@ -294,10 +292,19 @@ done:
     return st;
 }
 
+#define PARAMS kry_block_jacobi_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(INT, rows), KRY_WORD("rows", WHOLE, "=N", "of a block (default: by the pattern)"),
+      KRY_CLOSED(1, MOST) },
+    { 0 },
+};
+
+const kryi_constructor kryi_block_jacobi_precond = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
+                                                     sizeof(kry_block_jacobi_params), fields,
+                                                     .create = create };
+
 kry_status kry_block_jacobi_create(const kry_op *A, const kry_block_jacobi_params *params,
                                    kry_op **out)
 {
-    static const kryi_constructor how = { "kry_block_jacobi_create", "KRY_BLOCK_JACOBI",
-                                          sizeof *params, .create = create, .fields = "xi" };
-    return kryi_construct(&how, A, params ? params : KRY_BLOCK_JACOBI(), out);
+    return kryi_construct(&kryi_block_jacobi_precond, A, params, out);
 }

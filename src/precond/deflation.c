@@ -279,6 +279,98 @@ kryi_deflation *kryi_deflation_of(const kry_op *op)
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
+/* A whole number above 0, or one with "+phase" behind. */
+static kry_status read_blocks(const char *who, const char *value, void *params)
+{
+    kry_deflation_params *p = params;
+    const char *plus = strchr(value, '+'), *end = value + strlen(value);
+
+    if (plus && !strcmp(plus, "+phase")) end = plus, p->phase = true;
+    if (kryi_read_int64(value, end, &p->block) == end && p->block > 0 && p->block <= INT32_MAX)
+        return KRY_OK;
+    return kry_fail(KRY_ERR_PARSE,
+                    "%s: blocks '%s' is no whole number above 0, with or without "
+                    "+phase behind",
+                    who, value);
+}
+
+enum {
+    VECTORS = 1,
+    SETTING = 2
+}; /* words that say which vectors; those that stand behind a comma */
+
+#define PARAMS kry_deflation_params
+const kryi_field kryi_deflation_fields[] = {
+    { KRY_FIELD_NOTHING, 0,
+      KRY_WORD("auto", PLAIN, "", "about 4096 blocks on grids, parts of the graph else"),
+      .of = VECTORS },
+    { KRY_FIELD(POINTER, labels) },
+    { KRY_FIELD(TEXT, labels_file),
+      KRY_WORD("labels", TEXT, ":FILE", "numbers of sub-domains, one to an unknown"),
+      .of = VECTORS },
+    { KRY_FIELD(POINTER, vectors) },
+    { KRY_FIELD(POINTER, modes) },
+    { KRY_FIELD(TEXT, modes_file),
+      KRY_WORD("modes", TEXT, "=FILE", "vectors for each sub-domain, an array"), .of = SETTING },
+    { KRY_FIELD(INT64, stripes),
+      KRY_WORD("stripes", WHOLE, ":K", "K stripes of consecutive unknowns"),
+      KRY_CLOSED(1, INT32_MAX), .of = VECTORS },
+    { KRY_FIELD(INT64, graph),
+      KRY_WORD("graph", WHOLE, ":K", "K parts of the matrix's graph, by METIS"),
+      KRY_CLOSED(1, INT32_MAX), .of = VECTORS },
+    { KRY_FIELD(INT64, block),
+      KRY_WORD("blocks", WHOLE, ":B[+phase]",
+               "blocks of B cells a side, grids; split by their phases"),
+      .of = VECTORS, .read = read_blocks },
+    { KRY_FIELD(INT64, recycle),
+      KRY_WORD("recycle", WHOLE, ":K", "K vectors that the first solve leaves the next ones"),
+      KRY_CLOSED(1, KRY_RECYCLE_MOST), .of = VECTORS },
+    { KRY_FIELD(BOOL, phase), KRY_WORD("phase", PLAIN, "", "the phases of the coefficient, grids"),
+      .of = VECTORS },
+    { KRY_FIELD(INT, variant),
+      KRY_WORD("variant", CHOICE, "=auto|a-def2|def1|bnn", "how the second level is used"),
+      .of = SETTING },
+    { KRY_FIELD(INT, az), KRY_WORD("az", CHOICE, "=auto|stored|product", "products with A Z"),
+      .of = SETTING },
+    { KRY_FIELD(INT, coarse),
+      KRY_WORD("coarse", CHOICE, "=auto|dense|cholesky", "the coarse solve"), .of = SETTING },
+    { 0 },
+};
+
+const kry_word *kry_deflation_word(int i)
+{
+    const kryi_field *f = kryi_field_get(kryi_deflation_fields, i, NULL);
+    return f ? &f->word : NULL;
+}
+
+kry_status kry_deflation_parse(const char *text, char *room, size_t size,
+                               kry_deflation_params *params)
+{
+    kry_status st = KRY_OK;
+    kry_deflation_params p;
+    char who[2 * KRY_FIELD_ROOM];
+
+    CHECK(text && room && params, KRY_ERR_ARGUMENT, "kry_deflation_parse: NULL");
+    CHECK(strlen(text) < size, KRY_ERR_PARSE,
+          "kry_deflation_parse: a word of %zu bytes is too long", strlen(text));
+    TRY(kryi_params_take("kry_deflation_parse", "KRY_DEFLATION", params, &p, sizeof p));
+    strcpy(room, text);
+    snprintf(who, sizeof who, "kry_deflation_parse: '%s'", text);
+    for (char *word = room, *next; word; word = next) {
+        const bool first = word == room;
+        char *value = word;
+        next = strchr(word, ',');
+        if (next) *next++ = 0;
+        value += strcspn(word, first ? ":" : "=");
+        if (*value) *value++ = 0;
+        TRY(kryi_field_set(who, kryi_deflation_fields, first ? VECTORS : SETTING, word, value, &p));
+    }
+    p.struct_size = params->struct_size; /* the fields that the caller knows */
+    memcpy(params, &p, p.struct_size);
+done:
+    return st;
+}
+
 static kry_status check(const kry_op *A, const kry_deflation_params *p)
 {
     kry_status st = KRY_OK;
@@ -287,13 +379,7 @@ static kry_status check(const kry_op *A, const kry_deflation_params *p)
     TRY(kryi_op_check_square("kry_deflation_create", A));
     CHECK(A->shape.rows > 0, KRY_ERR_SHAPE, "kry_deflation_create: '%s' has no unknowns",
           A->table->kind);
-    CHECK((unsigned)p->variant <= KRY_BNN && (unsigned)p->az <= KRY_AZ_PRODUCT &&
-              (unsigned)p->coarse <= KRY_COARSE_CHOLESKY,
-          KRY_ERR_ARGUMENT, "kry_deflation_create: variant = %d, az = %d or coarse = %d is unknown",
-          (int)p->variant, (int)p->az, (int)p->coarse);
-    CHECK(p->recycle >= 0 && p->recycle <= KRY_RECYCLE_MOST, KRY_ERR_ARGUMENT,
-          "kry_deflation_create: recycle = %lld; solves leave from 1 to %d vectors",
-          (long long)p->recycle, (int)KRY_RECYCLE_MOST);
+    TRY(kryi_fields_check("kry_deflation_create", kryi_deflation_fields, p));
     CHECK(!p->recycle || p->variant != KRY_DEF1, KRY_ERR_UNSUPPORTED,
           "kry_deflation_create: recycle = %lld: the variant is a-def2 or bnn, not def1",
           (long long)p->recycle);
@@ -369,7 +455,7 @@ kry_status kry_deflation_create(const kry_op *A, const kry_deflation_params *par
     if (D) *D = NULL;
     TRY(GIVEN(D, A));
     TAKE_PARAMS(params, mine, "kry_deflation_create", "KRY_DEFLATION");
-    kryi_team_same_fields(A->dev, "xPPPPPqqqq?iii", params, sizeof *params);
+    kryi_team_same_fields(A->dev, kryi_deflation_fields, params);
     TRY(check(A, params));
     TRY(kryi_subdomains_find(A, params, &subdomains));
     TRY(kryi_op_make(A, create, &(given){ A, params, &subdomains }, D));

@@ -5,6 +5,7 @@
 #ifndef KRY_DEFLATION_INTERNAL_H
 #define KRY_DEFLATION_INTERNAL_H
 
+#include "base/params.h"
 #include "matrix/device_csr.h"
 #include "precond/coarse.h"
 #include "precond/recycle.h"
@@ -165,6 +166,7 @@ typedef struct kryi_deflation {
 
 /* ---- deflation.c ---- */
 
+extern const kryi_field kryi_deflation_fields[]; /* of kry_deflation_params */
 /* The deflation behind an operator, or NULL. */
 kryi_deflation *kryi_deflation_of(const kry_op *op);
 /* kry_op_describe, for a solver that takes this variant. */

@@ -111,10 +111,22 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     return kryi_triangles_create(A, &form, out);
 }
 
+#define PARAMS kry_incomplete_poisson_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(BOOL, unscaled), KRY_WORD("unscaled", PLAIN, "", "K K' as published"),
+      .bare = true },
+    { KRY_FIELD(BOOL, drop), KRY_WORD("drop", PLAIN, "", "one matrix, with the entries of A"),
+      .bare = true },
+    { 0 },
+};
+
+const kryi_constructor kryi_incomplete_poisson_precond = { "kry_incomplete_poisson_create",
+                                                           "KRY_INCOMPLETE_POISSON",
+                                                           sizeof(kry_incomplete_poisson_params),
+                                                           fields, .create = create };
+
 kry_status kry_incomplete_poisson_create(const kry_op *A,
                                          const kry_incomplete_poisson_params *params, kry_op **out)
 {
-    static const kryi_constructor how = { "kry_incomplete_poisson_create", "KRY_INCOMPLETE_POISSON",
-                                          sizeof *params, .create = create, .fields = "x??" };
-    return kryi_construct(&how, A, params ? params : KRY_INCOMPLETE_POISSON(), out);
+    return kryi_construct(&kryi_incomplete_poisson_precond, A, params, out);
 }

@@ -257,17 +257,19 @@ kry_status kryi_row_jacobi_create(const kry_op *A, kryi_row_entry *entry, kry_op
     return create_with(A, &(jacobi){ .entry = entry }, out);
 }
 
+const kryi_constructor kryi_jacobi_precond = { .name = "kry_jacobi_create", .create = create };
+
 kry_status kry_jacobi_create(const kry_op *A, kry_op **out)
 {
-    static const kryi_constructor how = { .name = "kry_jacobi_create", .create = create };
-    return kryi_construct(&how, A, NULL, out);
+    return kryi_construct(&kryi_jacobi_precond, A, NULL, out);
 }
+
+const kryi_constructor kryi_column_scaling_precond = { .name = "kry_column_scaling_create",
+                                                       .check = check_columns,
+                                                       .create = create_columns,
+                                                       .any_shape = true };
 
 kry_status kry_column_scaling_create(const kry_op *A, kry_op **out)
 {
-    static const kryi_constructor how = { .name = "kry_column_scaling_create",
-                                          .check = check_columns,
-                                          .create = create_columns,
-                                          .any_shape = true };
-    return kryi_construct(&how, A, NULL, out);
+    return kryi_construct(&kryi_column_scaling_precond, A, NULL, out);
 }

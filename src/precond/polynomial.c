@@ -204,56 +204,66 @@ done:
 
 /* ---- the constructors ------------------------------------------------------------------------ */
 
-static kry_status check_degree(const char *who, int degree)
-{
-    enum { MOST = 1000 };
-    if (degree >= 0 && degree <= MOST) return KRY_OK;
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: degree = %d is not in 1 ... %d", who, degree, (int)MOST);
-}
-
 static kry_status neumann_create(const kry_op *A, const void *params, kry_op **out)
 {
-    kry_status st = KRY_OK;
     const kry_neumann_params *p = params;
-    polynomial M = { .degree = p->degree ? p->degree : 2, .ratio = 1 };
+    const double usual = p->degree % 2 ? 0.9 : 1;
 
-    TRY(check_degree("kry_neumann_create", p->degree));
-    CHECK(p->omega >= 0 && isfinite(p->omega), KRY_ERR_ARGUMENT,
-          "kry_neumann_create: omega = %g; it must be positive", p->omega);
-    M.omega = p->omega > 0 ? p->omega : M.degree % 2 ? 0.9 : 1;
-    TRY(create("kry_neumann_create", A, &M, out));
-done:
-    return st;
+    return create(
+        "kry_neumann_create", A,
+        &(polynomial){ .degree = p->degree, .ratio = 1, .omega = p->omega > 0 ? p->omega : usual },
+        out);
 }
+
+#define PARAMS kry_neumann_params
+static const kryi_field neumann_fields[] = {
+    { KRY_FIELD(INT, degree), KRY_WORD("degree", WHOLE, "=N", "products with A (default 2)"),
+      KRY_CLOSED(1, 1000), .otherwise = 2 },
+    { KRY_FIELD(DOUBLE, omega),
+      KRY_WORD("omega", REAL, "=W", "weight (default 1, for odd degrees 0.9)"),
+      KRY_OPEN(0, INFINITY) },
+    { 0 },
+};
+#undef PARAMS
+
+const kryi_constructor kryi_neumann_precond = { "kry_neumann_create", "KRY_NEUMANN",
+                                                sizeof(kry_neumann_params), neumann_fields,
+                                                .create = neumann_create };
 
 kry_status kry_neumann_create(const kry_op *A, const kry_neumann_params *params, kry_op **out)
 {
-    static const kryi_constructor how = { "kry_neumann_create", "KRY_NEUMANN", sizeof *params,
-                                          .create = neumann_create, .fields = "xid" };
-    return kryi_construct(&how, A, params ? params : KRY_NEUMANN(), out);
+    return kryi_construct(&kryi_neumann_precond, A, params, out);
 }
 
 static kry_status chebyshev_create(const kry_op *A, const void *params, kry_op **out)
 {
-    kry_status st = KRY_OK;
     const kry_chebyshev_params *p = params;
-    const polynomial M = { .degree = p->degree ? p->degree : 4,
-                           .given = p->highest,
-                           .ratio = p->ratio > 0 ? p->ratio : 60 };
 
-    TRY(check_degree("kry_chebyshev_create", p->degree));
-    CHECK(p->highest >= 0 && isfinite(p->highest), KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: highest = %g; it must be positive", p->highest);
-    CHECK(p->ratio == 0 || (p->ratio > 1 && isfinite(p->ratio)), KRY_ERR_ARGUMENT,
-          "kry_chebyshev_create: ratio = %g; it must be above 1", p->ratio);
-    TRY(create("kry_chebyshev_create", A, &M, out));
-done:
-    return st;
+    return create("kry_chebyshev_create", A,
+                  &(polynomial){ .degree = p->degree, .given = p->highest, .ratio = p->ratio },
+                  out);
 }
+
+#define PARAMS kry_chebyshev_params
+static const kryi_field chebyshev_fields[] = {
+    { KRY_FIELD(INT, degree), KRY_WORD("degree", WHOLE, "=N", "products with A (default 4)"),
+      KRY_CLOSED(1, 1000), .otherwise = 4 },
+    { KRY_FIELD(DOUBLE, highest),
+      KRY_WORD("highest", REAL, "=L",
+               "no eigenvalue of D^-1 A is larger (default: grids 2, else by an estimate)"),
+      KRY_OPEN(0, INFINITY) },
+    { KRY_FIELD(DOUBLE, ratio),
+      KRY_WORD("ratio", REAL, "=R", "of the ends of the interval (default 60)"),
+      KRY_OPEN(1, INFINITY), .otherwise = 60 },
+    { 0 },
+};
+#undef PARAMS
+
+const kryi_constructor kryi_chebyshev_precond = { "kry_chebyshev_create", "KRY_CHEBYSHEV",
+                                                  sizeof(kry_chebyshev_params), chebyshev_fields,
+                                                  .create = chebyshev_create };
 
 kry_status kry_chebyshev_create(const kry_op *A, const kry_chebyshev_params *params, kry_op **out)
 {
-    static const kryi_constructor how = { "kry_chebyshev_create", "KRY_CHEBYSHEV", sizeof *params,
-                                          .create = chebyshev_create, .fields = "xidd" };
-    return kryi_construct(&how, A, params ? params : KRY_CHEBYSHEV(), out);
+    return kryi_construct(&kryi_chebyshev_precond, A, params, out);
 }

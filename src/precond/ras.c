@@ -364,12 +364,9 @@ static const kryi_op_fused ras_fused = { .is_unsymmetric = is_unsymmetric };
 
 static kry_status check(const kry_op *A, const void *params)
 {
-    enum { MOST = 100 };
     kry_status st = KRY_OK;
     const kry_ras_params *p = params;
 
-    CHECK(p->overlap >= 0 && p->overlap <= MOST, KRY_ERR_ARGUMENT,
-          "%s: overlap = %d is not in 0 ... %d", who, p->overlap, (int)MOST);
     CHECK(p->parts >= 0 && p->parts <= A->shape.rows && p->parts <= INT32_MAX, KRY_ERR_ARGUMENT,
           "%s: parts = %lld is outside 1 ... %lld, the rows of '%s'", who, (long long)p->parts,
           (long long)A->shape.rows, A->table->kind);
@@ -405,10 +402,23 @@ done:
     return st;
 }
 
+#define PARAMS kry_ras_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(INT, overlap),
+      KRY_WORD("overlap", WHOLE, "=N", "layers of neighbours of each sub-domain (default 1)"),
+      KRY_CLOSED(0, 100) },
+    { KRY_FIELD(INT64, parts),
+      KRY_WORD("parts", WHOLE, "=N", "sub-domains (default: as suits the device)"),
+      KRY_CLOSED(1, INFINITY) },
+    { KRY_FIELD(INT, fill), KRY_WORD("fill", WHOLE, "=N", "levels of fill (default 0)"),
+      KRY_CLOSED(0, 100) },
+    { 0 },
+};
+
+const kryi_constructor kryi_ras_precond = { who,    "KRY_RAS",      sizeof(kry_ras_params),
+                                            fields, .check = check, .create = create };
+
 kry_status kry_ras_create(const kry_op *A, const kry_ras_params *params, kry_op **out)
 {
-    static const kryi_constructor how = {
-        who, "KRY_RAS", sizeof *params, .check = check, .create = create, .fields = "xiqi"
-    };
-    return kryi_construct(&how, A, params ? params : KRY_RAS(), out);
+    return kryi_construct(&kryi_ras_precond, A, params, out);
 }

@@ -29,13 +29,6 @@ double kryi_half_value(uint16_t bits)
     return bits & 0x8000 ? -size : size;
 }
 
-kry_status kryi_storage_check(const char *who, kry_store storage)
-{
-    if (storage == KRY_STORE_GIVEN || storage == KRY_STORE_SINGLE || storage == KRY_STORE_HALF)
-        return KRY_OK;
-    return kry_fail(KRY_ERR_ARGUMENT, "%s: storage %d is unknown", who, (int)storage);
-}
-
 const char *kryi_storage_name(kry_store storage)
 {
     static const char *const names[] = { "given", "single", "half" };

@@ -338,29 +338,33 @@ done:
 
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
-    enum { MOST = 1000 };
-    kry_status st = KRY_OK;
     const kry_ssor_ai_params *p = params;
-    const kryi_triangles_form form = { .who = "kry_ssor_ai_create",
-                                       .ssor_ai = true,
-                                       .degree = p->degree ? p->degree : 1,
-                                       .omega = p->omega > 0 ? p->omega : 1 };
+    const kryi_triangles_form form = {
+        .who = "kry_ssor_ai_create", .ssor_ai = true, .degree = p->degree, .omega = p->omega
+    };
 
-    CHECK(p->degree >= 0 && p->degree <= MOST, KRY_ERR_ARGUMENT,
-          "kry_ssor_ai_create: degree = %d is not in 1 ... %d", p->degree, (int)MOST);
-    CHECK(p->omega >= 0 && p->omega < 2, KRY_ERR_ARGUMENT,
-          "kry_ssor_ai_create: omega = %g is not in (0, 2)", p->omega);
     if (kryi_stencil_of(A) && form.degree == 1 &&
         form.omega == 1) /* the same M, without a matrix */
         return kry_incomplete_poisson_create(A, NULL, out);
-    TRY(kryi_triangles_create(A, &form, out));
-done:
-    return st;
+    return kryi_triangles_create(A, &form, out);
 }
+
+#define PARAMS kry_ssor_ai_params
+static const kryi_field fields[] = {
+    { KRY_FIELD(INT, degree),
+      KRY_WORD("degree", WHOLE, "=N", "products with each triangle (default 1)"),
+      KRY_CLOSED(1, 1000), .otherwise = 1 },
+    { KRY_FIELD(DOUBLE, omega),
+      KRY_WORD("omega", REAL, "=W", "weight of SSOR, in (0, 2) (default 1)"), KRY_OPEN(0, 2),
+      .otherwise = 1 },
+    { 0 },
+};
+
+const kryi_constructor kryi_ssor_ai_precond = { "kry_ssor_ai_create", "KRY_SSOR_AI",
+                                                sizeof(kry_ssor_ai_params), fields,
+                                                .create = create };
 
 kry_status kry_ssor_ai_create(const kry_op *A, const kry_ssor_ai_params *params, kry_op **out)
 {
-    static const kryi_constructor how = { "kry_ssor_ai_create", "KRY_SSOR_AI", sizeof *params,
-                                          .create = create, .fields = "xid" };
-    return kryi_construct(&how, A, params ? params : KRY_SSOR_AI(), out);
+    return kryi_construct(&kryi_ssor_ai_precond, A, params, out);
 }

@@ -54,43 +54,34 @@ done:
     return kryi_team_leave(device, st);
 }
 
-typedef struct kind {
-    char letter;
-    size_t size, align;
-} kind;
-
-static const kind *kind_of(char letter)
+/* How far each element of a field is from the next one. */
+static size_t size_of(const kryi_field *f)
 {
-    static const kind kinds[] = {
-        { 'i', sizeof(int), _Alignof(int) },         { 'd', sizeof(double), _Alignof(double) },
-        { 'q', sizeof(int64_t), _Alignof(int64_t) }, { '?', sizeof(bool), _Alignof(bool) },
-        { 'P', sizeof(void *), _Alignof(void *) },   { 'x', sizeof(void *), _Alignof(void *) }
-    };
-    const kind *k = kinds;
+    return f->type == KRY_FIELD_INT     ? sizeof(int)
+           : f->type == KRY_FIELD_BOOL  ? sizeof(bool)
+           : f->type == KRY_FIELD_INT64 ? sizeof(int64_t)
+                                        : sizeof(double);
+}
+_Static_assert(sizeof(double) == sizeof(void *), "one size for both");
 
-    while (k->letter != letter) k++;
-    return k;
+static void same_field(const kry_device *device, const kryi_field *f, const char *at)
+{
+    char number[sizeof(int64_t)] = { 0 };
+
+    if (f->fields) kryi_team_same_fields(device, f->fields, at);
+    if (f->fields || f->type == KRY_FIELD_LOCAL || f->type == KRY_FIELD_NOTHING) return;
+    if (f->type == KRY_FIELD_TEXT || f->type == KRY_FIELD_POINTER)
+        number[0] = *(const void *const *)at != NULL;
+    else if (f->type != KRY_FIELD_CHARS)
+        memcpy(number, at, size_of(f));
+    const bool text = f->type == KRY_FIELD_CHARS;
+    kryi_team_same(device, text ? at : number, text ? strlen(at) + 1 : sizeof number);
 }
 
-static size_t round_up(size_t at, size_t to) { return (at + to - 1) / to * to; }
-
-void kryi_team_same_fields(const kry_device *device, const char *fields, const void *params,
-                           size_t size)
+void kryi_team_same_fields(const kry_device *device, const kryi_field *fields, const void *params)
 {
-    size_t at = 0, widest = 1;
-
-    for (const char *f = fields; *f; f++) {
-        const kind *k = kind_of(*f);
-        char field[sizeof(int64_t)] = { 0 };
-        void *pointer = NULL;
-        at = round_up(at, k->align);
-        if (k->align > widest) widest = k->align;
-        if (params) memcpy(field, (const char *)params + at, k->size);
-        memcpy(&pointer, field, sizeof pointer);
-        if (*f == 'P') memset(field, pointer != NULL, sizeof field);
-        if (*f != 'x') kryi_team_same(device, field, sizeof field);
-        at += k->size;
-    }
-    assert(round_up(at, widest) == size);
-    (void)size;
+    if (!kryi_device_is_ranks(device)) return;
+    for (const kryi_field *f = fields; f->type != KRY_FIELD_END; f++)
+        for (int i = 0; i < (f->count ? f->count : 1); i++)
+            same_field(device, f, (const char *)params + f->offset + (size_t)i * size_of(f));
 }

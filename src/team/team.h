@@ -3,6 +3,7 @@
 #ifndef KRY_TEAM_INTERNAL_H
 #define KRY_TEAM_INTERNAL_H
 
+#include "base/params.h"
 #include "device/comm.h"
 #include "team/split.h"
 #include <kry/team.h>
@@ -73,11 +74,8 @@ kry_status kryi_team_leave(const kry_device *device, kry_status mine);
 /* In between: what decides how the call goes and is to be the same on all ranks. Where they meet next, those that gave
  * something else are told. */
 void kryi_team_same(const kry_device *device, const void *given, size_t bytes);
-/* kryi_team_same for a struct of parameters; `fields` names its fields one after the other, as Python's module struct does:
- * i an int or an enum, d a double, q an int64_t, ? a bool; P a pointer of which only counts whether it is NULL; x one, or a
- * size_t, that may differ from rank to rank. params NULL: all are 0. */
-void kryi_team_same_fields(const kry_device *device, const char *fields, const void *params,
-                           size_t size);
+/* kryi_team_same for all fields of a struct of parameters by its table, but for those that may differ from rank to rank. */
+void kryi_team_same_fields(const kry_device *device, const kryi_field *fields, const void *params);
 /* Whether its parts are ranks. */
 bool kryi_device_is_ranks(const kry_device *device);
 /* Ranks only: kryi_team_run; within a run, where only monitors ask for sums, the task by itself. */

@@ -256,7 +256,7 @@ expect 2 'cg takes neither --hot' bench cg --hot
 expect 2 'mtx takes neither --hot' bench mtx --svg "$dir/no.svg"
 expect 2 'cg takes no --columns' bench cg --columns 2
 expect 2 'columns 0' bench spmv --columns 0 --problem poisson2d:4
-expect 2 'is none' solve --problem poisson2d:4 --deflation stripes:4x
+expect 2 'is no whole number above 0' solve --problem poisson2d:4 --deflation stripes:4x
 expect 2 'project|pin' solve --problem poisson2d:4 --null-space nail
 expect 2 'not known to be singular' solve --problem poisson2d:4 --null-space pin
 expect 2 'none|rcm|auto' solve --problem poisson2d:4 --reorder amd

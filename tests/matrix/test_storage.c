@@ -233,7 +233,7 @@ static void storage__refusals(void **state)
     REFUSES(kry_precond_create(csr, "block-jacobi@half", &M), KRY_ERR_UNSUPPORTED, "block-jacobi");
     REFUSES(kry_precond_create(csr, "none@half", &M), KRY_ERR_UNSUPPORTED, "none");
     REFUSES(kry_block_ic_create(csr, KRY_BLOCK_IC(.storage = (kry_store)3), &M), KRY_ERR_ARGUMENT,
-            "storage 3 is unknown");
+            "storage = 3 is none of given, single, half");
     OK(kry_precond_create(csr, "jacobi@given", &M));
     kry_op_release(&M);
     kry_op_release(&csr);

@@ -226,7 +226,7 @@ static void cycle_create__refusals(void **state)
     } bad[] = { { { .degree = 9 }, "degree = 9" },
                 { { .sweeps = -1 }, "sweeps = -1" },
                 { { .omega = -0.5 }, "omega = -0.5" },
-                { { .shape = (kry_cycle_shape)7 }, "shape = 7" },
+                { { .shape = (kry_cycle_shape)7 }, "cycle = 7 is none of v, w, k, f" },
                 { { .smoother = (kry_smoother)17 }, "smoother = 17" },
                 { { .scaling = (kry_smoother_scaling)5 }, "scaling = 5" },
                 { { .smoother = KRY_SMOOTHER_RED_BLACK, .scaling = KRY_SCALING_L1 },

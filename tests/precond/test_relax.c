@@ -385,7 +385,7 @@ static void relaxation_create__refusals(void **state)
     REFUSES(kry_relaxation_create(csr, &(kry_relaxation_params){ .struct_size = 1 }, &S),
             KRY_ERR_ARGUMENT, "KRY_RELAXATION");
     REFUSES(kry_relaxation_create(csr, KRY_RELAXATION(.stop = { .max_iter = -1 }), &S),
-            KRY_ERR_ARGUMENT, "max_iter");
+            KRY_ERR_ARGUMENT, "maxit = -1");
     REFUSES(kry_relaxation_create(NULL, NULL, &S), KRY_ERR_ARGUMENT, "NULL");
     kry_op_release(&csr);
     matrix_release(&A);

@@ -168,8 +168,9 @@ static void guess_create__bad_numbers(void **state)
     if (type == KRY_F64)
         REFUSES(kry_solver_create(A, "precision=mixed guess=project", NULL, NULL, &S),
                 KRY_ERR_UNSUPPORTED, "guess=project is not for precision=mixed");
-    REFUSES(kry_pcg_create(A, KRY_PCG(.guesses = 33), &S), KRY_ERR_ARGUMENT, "guesses = 33");
-    REFUSES(kry_pcg_create(A, KRY_PCG(.guesses = -1), &S), KRY_ERR_ARGUMENT, "guesses = -1");
+    REFUSES(kry_pcg_create(A, KRY_PCG(.guesses = 33), &S), KRY_ERR_ARGUMENT,
+            "guess = 33 is not in [0, 32]");
+    REFUSES(kry_pcg_create(A, KRY_PCG(.guesses = -1), &S), KRY_ERR_ARGUMENT, "guess = -1");
     kry_op_release(&A);
 }
 

@@ -749,7 +749,7 @@ static void create__refuses(void **state)
         REFUSES(kry_solver_create(op, words_of(m, "stop=backward"), NULL, NULL, &S),
                 KRY_ERR_UNSUPPORTED, "no stop=backward");
         REFUSES(kry_solver_create(op, words_of(m, "conlim=1"), NULL, NULL, &S), KRY_ERR_ARGUMENT,
-                "conlim = 1 is not above 1");
+                "conlim = 1 is not in (1, inf)");
         REFUSES(kry_solver_create(op, words_of(m, "stop=never maxit=9 conlim=9"), NULL, NULL, &S),
                 KRY_ERR_ARGUMENT, "conlim = 9 ends a solve");
         REFUSES(kry_solver_create(op, words_of(m, "precision=mixed"), NULL, NULL, &S),

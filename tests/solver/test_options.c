@@ -61,6 +61,10 @@ static void solver_create__takes_every_option(void **state)
                                  "precond=ip:unscaled",
                                  "precond=ip:drop",
                                  "precond=ip:unscaled,drop",
+                                 "precond=ip:drop,unscaled",
+                                 "precond=chebyshev:degree=3,highest=4,ratio=20",
+                                 "precond=block-ic:2,shift=0.5,storage=half",
+                                 "precond=ras:overlap=0,parts=2",
                                  "precond=block-jacobi",
                                  "precond=block-jacobi:3",
                                  "precond=neumann",
@@ -121,11 +125,10 @@ static void solver_create__names_the_bad_word(void **state)
           KRY_ERR_PARSE },
         { "precond=ip:unscaled,", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
         { "precond=ip:unscaleddrop", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
-        { "precond=ip:drop,unscaled", "ip[:drop|unscaled|unscaled,drop]", KRY_ERR_PARSE },
         { "precond=jacobi:2", "'jacobi:2' is not jacobi", KRY_ERR_PARSE },
         { "precond=none:2", "'none:2' is not none", KRY_ERR_PARSE },
         { "precond=block-jacobi:x", "is not block-jacobi[:ROWS]", KRY_ERR_PARSE },
-        { "precond=block-jacobi:33", "blocks of 33 rows", KRY_ERR_ARGUMENT },
+        { "precond=block-jacobi:33", "rows = 33 is not in [1, 32]", KRY_ERR_ARGUMENT },
         { "precond=neumann:0", "is not neumann[:DEGREE]", KRY_ERR_PARSE },
         { "precond=ssor-ai:-1", "is not ssor-ai[:DEGREE]", KRY_ERR_PARSE },
         { "precond=ssor-ai:9999", "degree = 9999", KRY_ERR_ARGUMENT },
@@ -133,7 +136,7 @@ static void solver_create__names_the_bad_word(void **state)
         { "precond=chebyshev:0", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
         { "precond=block-ic:", "block-ic[:ROWS]", KRY_ERR_PARSE },
         { "precond=block-ic:2n", "block-ic:2n", KRY_ERR_PARSE },
-        { "precond=block-ic:0", "a whole number above 0", KRY_ERR_PARSE },
+        { "precond=block-ic:0", "block-ic[:ROWS]: rows=0 would mean the default", KRY_ERR_PARSE },
         { "precond=block-ic:-1", "block-ic[:ROWS]", KRY_ERR_PARSE },
         { "precond=block-ilu:4", "rows = 4", KRY_ERR_ARGUMENT },
         { "precond=block-ilux", "block-ilu[:ROWS], ilu0, ilu[:LEVEL,HOW]", KRY_ERR_PARSE },
@@ -152,7 +155,7 @@ static void solver_create__names_the_bad_word(void **state)
         { "method=sor omega=0", "omega=0 would mean the default", KRY_ERR_PARSE },
         { "rtol=0", "rtol=0 leaves no tolerance", KRY_ERR_PARSE },
         { "rtol=0 atol=0", "rtol=0 leaves no tolerance", KRY_ERR_PARSE },
-        { "method=auto rtol=1e8", "rtol = 1e+08 is not at least 0 and below 1", KRY_ERR_ARGUMENT },
+        { "method=auto rtol=1e8", "rtol = 100000000 is not in [0, 1)", KRY_ERR_ARGUMENT },
         { "method=jacobi rtol=1", "rtol = 1 is not", KRY_ERR_ARGUMENT },
         { "rtol=1e-12", "1e-12", KRY_ERR_ARGUMENT }, /* out of reach for single precision */
     };
@@ -198,14 +201,16 @@ static void precond_words__each_form_is_read(void **state)
     assert_null(kry_precond_word(-1));
 }
 
-/* A text for M of `family`: the setting, and what stands behind its "=". */
-static kry_status with_setting(const char *family, const kry_word *w, const char *value, int length)
+/* M by a word with a setting, and what stands behind its "=". */
+static kry_status with_setting(const char *precond, const kry_word *w, const char *value,
+                               int length)
 {
     kry_op *M = NULL;
     char text[100];
 
-    snprintf(text, sizeof text, "%s:sweeps=1,%s=%.*s", family, w->name, length, value);
-    kry_status st = kry_precond_create(strcmp(family, "mg") ? A : grid, text, &M);
+    snprintf(text, sizeof text, "%s:%s%s%.*s", precond, w->name,
+             w->kind == KRY_WORD_PLAIN ? "" : "=", length, value);
+    kry_status st = kry_precond_create(strcmp(precond, "mg") ? A : grid, text, &M);
     kry_op_release(&M);
     return st;
 }
@@ -219,35 +224,48 @@ static void refuses(const kry_op *op, const char *word, kry_status status, const
     if (!strstr(kry_last_error(), named)) fail_msg("'%s' is not in: %s", named, kry_last_error());
 }
 
-/* Either family takes it, or says that it does not. */
-static void multigrid_words__each_form_is_read(void **state)
+/* Each parameter by its name, of each preconditioner that has parameters. */
+static void precond_settings__each_form_is_read(void **state)
 {
-    static const char *const families[] = { "mg", "amg" };
     (void)state;
 
-    for (int i = 0; kry_multigrid_word(i); i++) {
-        const kry_word *w = kry_multigrid_word(i);
-        const char *choice = strchr(w->form, '=') + 1;
-        int taken = 0;
-        for (int f = 0; f < 2; f++) {
-            kry_status st = with_setting(families[f], w, w->kind == KRY_WORD_REAL ? "0.5" : "1", 3);
-            if (w->kind != KRY_WORD_CHOICE) taken += st == KRY_OK;
-            assert_true(st == KRY_OK || st == KRY_ERR_PARSE);
-            assert_int_equal(with_setting(families[f], w, "nothing", 7), KRY_ERR_PARSE);
+    for (int p = 0; kry_precond_word(p); p++) {
+        const char *precond = kry_precond_word(p)->name;
+        assert_true(kry_precond_word(p)->kind == KRY_WORD_PLAIN || kry_precond_setting(precond, 0));
+        for (int i = 0; kry_precond_setting(precond, i); i++) {
+            const kry_word *w = kry_precond_setting(precond, i);
+            const char *choice = w->form + strlen(w->name) + 1;
+            int taken = 0;
+            if (w->kind != KRY_WORD_CHOICE) {
+                OK(with_setting(precond, w, !strcmp(w->name, "ratio") ? "2" : "1",
+                                w->kind != KRY_WORD_PLAIN));
+                taken++;
+            }
+            assert_int_equal(with_setting(precond, w, "=nothing", 8), KRY_ERR_PARSE);
             for (const char *c = choice; w->kind == KRY_WORD_CHOICE && *c;) {
                 const int length = (int)strcspn(c, "|");
-                st = with_setting(families[f], w, c, length);
-                assert_true(st == KRY_OK || st == KRY_ERR_PARSE || st == KRY_ERR_UNSUPPORTED);
+                kry_status st = with_setting(precond, w, c, length);
+                assert_true(st == KRY_OK || st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT);
                 taken += st == KRY_OK;
                 c += length + (c[length] == '|');
             }
+            assert_true(taken > 0);
         }
-        assert_true(taken > 0);
     }
-    assert_null(kry_multigrid_word(-1));
-    refuses(grid, "mg:", KRY_ERR_PARSE, "no setting behind");
+    assert_null(kry_precond_setting("amg", -1));
+    assert_null(kry_precond_setting("jacobi", 0));
+    assert_null(kry_precond_setting("ic0", 0));
+    assert_null(kry_precond_setting("nothing", 0));
+    assert_null(kry_precond_setting(NULL, 0));
+    refuses(grid, "mg:", KRY_ERR_PARSE, "'mg:' is not mg[:SETTING,...]: '' is none of smoother=");
     refuses(grid, "mg:smother=jacobi", KRY_ERR_PARSE, "did you mean smoother");
-    refuses(grid, "mg:coarsening=auto", KRY_ERR_PARSE, "no setting of mg");
+    refuses(grid, "mg:coarsening=auto", KRY_ERR_PARSE, "'coarsening' is none of smoother=");
+    refuses(A, "chebyshev:degree=2,ratio=1", KRY_ERR_ARGUMENT, "ratio = 1 is not in (1, inf)");
+    refuses(A, "chebyshev:ratio=0", KRY_ERR_PARSE, "ratio=0 would mean the default");
+    refuses(A, "ssor-ai:omega=2", KRY_ERR_ARGUMENT, "omega = 2 is not in (0, 2)");
+    refuses(A, "icc:sweep", KRY_ERR_PARSE, "'sweep' is none of rows=N, shift=S");
+    refuses(A, "ic:2@quarter", KRY_ERR_PARSE, "storage 'quarter' is none of given, single, half");
+    refuses(A, "jacobi@half", KRY_ERR_UNSUPPORTED, "'jacobi' does not");
     refuses(A, "mg", KRY_ERR_UNSUPPORTED, "no grid operator");
 }
 
@@ -283,6 +301,7 @@ static void solver_words__each_form_is_read(void **state)
     (void)state;
     for (int i = 0; kry_solver_word(i); i++) {
         const kry_word *w = kry_solver_word(i);
+        for (int j = 0; j < i; j++) assert_string_not_equal(kry_solver_word(j)->name, w->name);
         const char *rest = w->form + strlen(w->name), *last = strrchr(w->form, '|');
         char text[80];
         kry_op *S = NULL;
@@ -401,12 +420,14 @@ static void lists_all(const char *text, const kry_word *(*word)(int i), const ch
         fail_msg("%s: no '%s' in '%s'", text, hint, kry_last_error());
 }
 
+static const kry_word *amg_setting(int i) { return kry_precond_setting("amg", i); }
+
 static void messages__list_every_word_of_every_table(void **state)
 {
     (void)state;
     lists_all("rtoll=1", kry_solver_word, NULL, "; did you mean rtol?");
     lists_all("precond=jacoby", kry_precond_word, NULL, "; did you mean jacobi?");
-    lists_all("precond=amg:smother=jacobi", kry_multigrid_word, NULL, "; did you mean smoother?");
+    lists_all("precond=amg:smother=jacobi", amg_setting, NULL, "; did you mean smoother?");
     lists_all("deflation=strips:3", kry_deflation_word, ":", "; did you mean stripes?");
     for (int i = 0; kry_solver_word(i); i++) {
         const kry_word *w = kry_solver_word(i);
@@ -434,7 +455,7 @@ int main(void)
         cmocka_unit_test(solver_create__too_long_a_string),
         cmocka_unit_test(solver_create__limits_reach_the_solver),
         cmocka_unit_test(precond_words__each_form_is_read),
-        cmocka_unit_test(multigrid_words__each_form_is_read),
+        cmocka_unit_test(precond_settings__each_form_is_read),
         cmocka_unit_test(solver_create__default_preconditioner),
         cmocka_unit_test(solver_words__each_form_is_read),
         cmocka_unit_test(deflation_words__each_form_is_read),

@@ -1,5 +1,10 @@
 /* test_params.c - programs that were compiled with an earlier header, whose structs are shorter: parameters, and what
  * the library fills in. */
+#include "grid/stencil.h"
+#include "krylov/options.h"
+#include "krylov/stop.h"
+#include "multigrid/hierarchy.h"
+#include "operator/op_parts.h"
 #include "testing.h"
 
 static const int64_t row_ptr[] = { 0, 2, 5, 7 };
@@ -100,6 +105,53 @@ static void deflation__word_for_a_caller_with_fewer_fields(void **state)
     OK(kry_deflation_parse("stripes:7", room, sizeof room, &p));
     assert_true(p.stripes == 7 && p.struct_size == known);
     assert_memory_equal((char *)&p + known, behind, sizeof behind);
+}
+
+static size_t round_up(size_t at, size_t to) { return (at + to - 1) / to * to; }
+
+static size_t size_of(const kryi_field *f)
+{
+    return f->type == KRY_FIELD_INT ? sizeof(int) : f->type == KRY_FIELD_BOOL ? sizeof(bool) : 8;
+}
+
+/* Where the struct ends whose fields these are. Each field begins where the one before ends. */
+static size_t end_of(const kryi_field *fields, size_t at)
+{
+    size_t end = 0;
+
+    for (const kryi_field *f = fields; f->type != KRY_FIELD_END; f++) {
+        if (f->type == KRY_FIELD_NOTHING) continue;
+        assert_true(!end || at + f->offset == round_up(end, size_of(f)));
+        end = f->fields ? end_of(f->fields, at + f->offset)
+                        : at + f->offset + size_of(f) * (size_t)(f->count ? f->count : 1);
+    }
+    return round_up(end, 8);
+}
+
+/* No field of a struct is left out of its table, so that ranks compare all of them. */
+static void tables__have_each_field(void **state)
+{
+    extern const kryi_constructor kryi_block_jacobi_precond, kryi_chebyshev_precond,
+        kryi_incomplete_poisson_precond, kryi_neumann_precond, kryi_ssor_ai_precond,
+        kryi_mg_precond, kryi_amg_precond, kryi_ras_precond, kryi_block_ic_precond,
+        kryi_block_ilu_precond;
+    const kryi_constructor *const preconds[] = {
+        &kryi_block_jacobi_precond, &kryi_chebyshev_precond, &kryi_incomplete_poisson_precond,
+        &kryi_neumann_precond,      &kryi_ssor_ai_precond,   &kryi_mg_precond,
+        &kryi_amg_precond,          &kryi_ras_precond,       &kryi_block_ic_precond,
+        &kryi_block_ilu_precond
+    };
+    (void)state;
+
+    for (size_t i = 0; i < COUNT(preconds); i++)
+        assert_int_equal(end_of(preconds[i]->fields, 0), preconds[i]->params_size);
+    assert_int_equal(end_of(kryi_stop_fields, 0), sizeof(kry_stop));
+    assert_int_equal(end_of(kryi_cycle_fields, 0), sizeof(kry_cycle_params));
+    assert_int_equal(end_of(kryi_pcg_fields, 0), sizeof(kry_pcg_params));
+    assert_int_equal(end_of(kryi_relaxation_fields, 0), sizeof(kry_relaxation_params));
+    assert_int_equal(end_of(kryi_mixed_fields, 0), sizeof(kry_mixed_params));
+    assert_int_equal(end_of(kryi_deflation_fields, 0), sizeof(kry_deflation_params));
+    assert_int_equal(end_of(kryi_stencil_fields, 0), sizeof(kry_stencil_params));
 }
 
 static kry_status twice(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -263,6 +315,7 @@ int main(void)
         cmocka_unit_test(matrix__fields_that_the_caller_does_not_know),
         cmocka_unit_test(precond__fields_that_the_caller_does_not_know),
         cmocka_unit_test(deflation__word_for_a_caller_with_fewer_fields),
+        cmocka_unit_test(tables__have_each_field),
         cmocka_unit_test(op__table_of_an_earlier_version),
         cmocka_unit_test(op_info__of_any_size),
         cmocka_unit_test(result__of_any_size),

@@ -150,6 +150,35 @@ static void print_words(const char *title, const kry_word *(*word)(int i))
     for (int i = 0; word(i); i++) print_meaning(printf("  %s", word(i)->form), word(i)->meaning);
 }
 
+static bool same_settings(const char *precond, const char *other)
+{
+    int i = 0;
+
+    while (kry_precond_setting(precond, i) &&
+           kry_precond_setting(precond, i) == kry_precond_setting(other, i))
+        i++;
+    return kry_precond_setting(precond, i) == kry_precond_setting(other, i);
+}
+
+/* Those that have the same settings stand in one title. */
+static void print_settings(void)
+{
+    for (int i = 0; kry_precond_word(i); i++) {
+        const char *name = kry_precond_word(i)->name;
+        int first = 0;
+        while (!same_settings(name, kry_precond_word(first)->name)) first++;
+        if (first < i || !kry_precond_setting(name, 0)) continue;
+        printf("\nSettings of %s", name);
+        for (int j = i + 1; kry_precond_word(j); j++)
+            if (same_settings(name, kry_precond_word(j)->name))
+                printf(", %s", kry_precond_word(j)->name);
+        printf(", with commas between:\n");
+        for (int j = 0; kry_precond_setting(name, j); j++)
+            print_meaning(printf("  %s", kry_precond_setting(name, j)->form),
+                          kry_precond_setting(name, j)->meaning);
+    }
+}
+
 static void print_option(const option *opt)
 {
     int used = printf("  ");
@@ -187,7 +216,7 @@ void options_help(const command *cmd)
         print_words("Preconditioners", kry_precond_word);
         print_meaning(printf("  ...@single, ...@half"),
                       "how block-ic, ic0, icc, block-ilu, ilu0 and ilu keep their numbers");
-        print_words("Settings of mg and amg, with commas between", kry_multigrid_word);
+        print_settings();
     }
     if (commands_of_word("deflation") & cmd->bit)
         print_words("Deflation, its settings behind commas", kry_deflation_word);
