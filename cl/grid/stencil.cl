@@ -16,20 +16,20 @@
 #include "common/direction.clh"
 #include "grid/sweep.clh"
 
-#define GET_X(K, i) AT_##K(x, i)
-
 // ---- products and steps, of one column or of that which a group has ----
 
 #define restrict // a promise of the kernels', which these are parts of
 
-#define UPDATE(K, i, c, sum, diagonal) \
-    PUT_##K(old == 0 ? by * sum : by * sum + old * AT_##K(y, i), y, i);
-
-INLINED void multiply(GRID, ACC alpha, global const REAL *x, ACC beta, global REAL *y)
+INLINED void multiply(const grid *G, SUM alpha, global const REAL *x, SUM beta, global REAL *y)
 {
-    WEIGHTS
-    const SUM by = (SUM)alpha, old = (SUM)beta;
-    SWEEP(GET_X, UPDATE)
+    const factor v = { OF_X, x, 0, 0 };
+    line at;
+    FOR_POINTS(at, G, &v)
+    {
+        read_around(G, &v, &at);
+        const points sum = sum_of_faces(&at);
+        write_at(&at, y, beta == 0 ? alpha * sum : alpha * sum + beta * read_at(&at, y));
+    }
 }
 
 #ifndef WITHOUT_STEPS
@@ -44,66 +44,65 @@ INLINED void multiply(GRID, ACC alpha, global const REAL *x, ACC beta, global RE
 #define ROLLED _Pragma("unroll 2")
 #endif
 
-#define GET_P(K, i) (AT_##K(z, i) + beta * AT_##K(old, i))
-
-INLINED void make_direction(GRID, DIRECTION_PARAMS, global const REAL *z, global const REAL *old, global REAL *p,
+INLINED void make_direction(grid *G, DIRECTION_PARAMS, global const REAL *z, global const REAL *old, global REAL *p,
                             global TOTAL *part, local TOTAL2 *lane)
 {
-    WEIGHTS
-    SUMMED(dot)
-    ACC ratio;
-    const int go_on = begin_direction(DIRECTION_PASS, lane, &ratio) == GO_ON;
-    const SUM beta = (SUM)ratio;
-    if (!go_on) work = 0;
-#define DIRECTION(K, i, c, sum, diagonal) \
-    PUT_##K(c, p, i);                     \
-    ADD_PRODUCT_##K(dot, c, sum);
-    SWEEP(GET_P, DIRECTION)
-    TOTAL total = group_sum(SUM_OF(dot), (local TOTAL *)lane);
-    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
+    ACC beta;
+    const int go_on = begin_direction(DIRECTION_PASS, lane, &beta) == GO_ON;
+    const factor v = { OF_DIRECTION, z, old, (SUM)beta };
+    totals dot = NO_TOTALS_YET;
+    line at;
+    if (!go_on) G->work = 0;
+    FOR_POINTS(at, G, &v)
+    {
+        read_around(G, &v, &at);
+        const points sum = sum_of_faces(&at);
+        write_at(&at, p, at.c);
+        add_product(at.whole, &dot, at.c, sum);
+    }
+    const TOTAL total = group_sum(total_of_points(dot), (local TOTAL *)lane);
+    if (get_local_id(0) == 0 && go_on) part[GROUP_HERE] = total;
 }
 
 // singular: constants are kept out of r; 1 or 0 in the text of a kernel, since sums take 12 registers.
-INLINED void make_step(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, const int singular, global const REAL *p, global const REAL *old,
+INLINED void make_step(grid *G, STEP_PARAMS, DRIFT_ARGUMENTS, const int singular, global const REAL *p, global const REAL *old,
                        global REAL *x, global REAL *r, global TOTAL2 *part, int scaled, global const REAL *d,
                        global REAL *z, local TOTAL2 *lane)
 {
-    WEIGHTS
-    SUMMED(rz)
-    SUMMED(rr)
-    SUMMED(mean)
+    const factor v = { OF_X, p, 0, 0 };
+    totals rz = NO_TOTALS_YET, rr = NO_TOTALS_YET, mean = NO_TOTALS_YET;
     step_scalars s;
+    line at;
     SUM drift = 0;
     if (singular) drift = (SUM)finish_drift(drift_part, drift_count, drift_n, lane);
     const int go_on = begin_step(STEP_PASS, lane, &s) == GO_ON;
     const SUM alpha = (SUM)s.alpha, by_p = (SUM)s.by_p, by_z = (SUM)s.by_z, by_old = (SUM)s.by_old;
-    if (!go_on) work = 0;
-#define PRECONDITION(K, i, v) (scaled ? AT_##K(d, i) * (v) : (v))
-#define STEP(K, i, c, sum, diagonal)                                                      \
-    {                                                                                     \
-        T_##K r_i = AT_##K(r, i);                                                         \
-        if (update) {                                                                     \
-            T_##K x_i = ANY_##K(x, i) + by_p * c;                                          \
-            if (by_z != 0) x_i += by_z * PRECONDITION(K, i, r_i);                         \
-            if (by_old != 0) x_i += by_old * AT_##K(old, i);                              \
-            PUT_ANY_##K(x_i, x, i);                                                       \
-        }                                                                                 \
-        r_i -= alpha * sum;                                                               \
-        if (singular) {                                                                   \
-            r_i -= drift;                                                                 \
-            ADD_##K(mean, r_i);                                                           \
-        }                                                                                 \
-        PUT_##K(r_i, r, i);                                                               \
-        T_##K z_i = PRECONDITION(K, i, r_i);                                              \
-        if (scaled) PUT_##K(z_i, z, i);                                                   \
-        ADD_PRODUCT_##K(rz, r_i, z_i);                                                    \
-        ADD_PRODUCT_##K(rr, r_i, r_i);                                                    \
+    if (!go_on) G->work = 0;
+    FOR_POINTS(at, G, &v)
+    {
+        read_around(G, &v, &at);
+        const points sum = sum_of_faces(&at);
+        points r_i = read_at(&at, r);
+        if (update) {
+            points x_i = load_anywhere(at.whole, x, at.i) + by_p * at.c;
+            if (by_z != 0) x_i += by_z * (scaled ? read_at(&at, d) * r_i : r_i);
+            if (by_old != 0) x_i += by_old * read_at(&at, old);
+            store_anywhere(at.whole, x, at.i, x_i);
+        }
+        r_i -= alpha * sum;
+        if (singular) {
+            r_i -= drift;
+            add(at.whole, &mean, r_i);
+        }
+        write_at(&at, r, r_i);
+        const points z_i = scaled ? read_at(&at, d) * r_i : r_i;
+        if (scaled) write_at(&at, z, z_i);
+        add_product(at.whole, &rz, r_i, z_i);
+        add_product(at.whole, &rr, r_i, r_i);
     }
-#define GET_STEP(K, i) AT_##K(p, i)
-    SWEEP(GET_STEP, STEP)
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(rz), SUM_OF(rr)), lane);
-    if (get_local_id(0) == 0 && go_on) part[SUM_PLACE] = total;
-    if (singular) keep_drift(SUM_OF(mean), go_on, drift_out + GROUP_HERE, drift_n, lane);
+    const TOTAL2 total = group_sum2(BOTH(total_of_points(rz), total_of_points(rr)), lane);
+    if (get_local_id(0) == 0 && go_on) part[GROUP_HERE] = total;
+    if (singular) keep_drift(total_of_points(mean), go_on, drift_out + GROUP_HERE, drift_n, lane);
 }
 
 #endif
@@ -119,42 +118,48 @@ INLINED void make_step(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, const int singular, g
 // y := alpha A x + beta y; with beta == 0, y is not read.
 kernel void stencil_apply(GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta, global REAL *restrict y, long y0)
 {
-    multiply(GRID_PASS, alpha, x + x0, beta, y + y0);
+    const grid G = GRID_PASS;
+    multiply(&G, (SUM)alpha, x + x0, (SUM)beta, y + y0);
 }
 
 // d := diagonal of A
 kernel void stencil_diagonal(GRID, global REAL *restrict d, long d0)
 {
-    WEIGHTS
+    const grid G = GRID_PASS;
+    const factor v = { OF_NOTHING, 0, 0, 0 };
+    line at;
     d += d0;
-#define GET_ZERO(K, i)                   ((T_##K)0)
-#define DIAGONAL_OF(K, i, c, sum, diagonal) PUT_##K(diagonal, d, i);
-    SWEEP(GET_ZERO, DIAGONAL_OF)
+    FOR_POINTS(at, &G, &v)
+    {
+        read_around(&G, &v, &at);
+        write_at(&at, d, diagonal_of(&G, &at));
+    }
 }
 
 // ---- making one ----
 
 #ifdef VARIABLE
-// Upper faces from the cells: weight times the harmonic mean of the cells on both sides; at a high
-// side that does not wrap the cell's own coefficient. sides: of a box, as in its sweeps.
-#define HARMONIC(k, l)  ((ACC)2 / ((ACC)1 / (k) + (ACC)1 / (l)))
-#define UPPER_FACE(inside, step, wrap, side)                                      \
-    ((inside)             ? HARMONIC((ACC)kappa[i], (ACC)kappa[i + (step)])       \
-     : (side) == PERIODIC ? HARMONIC((ACC)kappa[i], (ACC)kappa[i - (wrap)])       \
-                          : (ACC)kappa[i])
+// The weight of the face between a cell and the one `to` further on: `weight` times the harmonic mean of both, or of the cell alone
+// at a high side that does not wrap.
+INLINED REAL upper_face(const grid *G, const int k, int where, int i, ACC weight)
+{
+    const int inside = is_inside(G, k, where), wraps = side_of(G, k) == PERIODIC;
+    const ACC own = (ACC)G->kappa[i];
+    if (!inside && !wraps) return (REAL)(weight * own);
+    return (REAL)(weight * ((ACC)2 / ((ACC)1 / own + (ACC)1 / (ACC)G->kappa[i + (inside ? step_towards(G, k) : step_round(G, k))])));
+}
+
 kernel void stencil_faces(int nx, int ny, int nz, ACC ax, ACC ay, ACC az, int sides,
                           global const REAL *restrict kappa, global REAL *restrict fx,
                           global REAL *restrict fy, global REAL *restrict fz)
 {
-    const int plane = nx * ny;
-    FOR_EACH(point, (long)plane * nz)
+    const grid G = { 0, 0, 0, nx, ny, nz, 0, 0, 0, sides, 0, 0, 0, 0, kappa, 0, 0, 0 };
+    FOR_EACH(point, (long)(nx * ny) * nz)
     {
-        const int i = (int)point, ix = i % nx, iy = i / nx % ny, iz = i / plane;
-        fx[i] = (REAL)(ax * UPPER_FACE(ix < nx - 1, 1, nx - 1, XH));
-        fy[i] = (REAL)(ay * UPPER_FACE(iy < ny - 1, nx, plane - nx, YH));
-#if AXES == 3
-        fz[i] = (REAL)(az * UPPER_FACE(iz < nz - 1, plane, plane * nz - plane, ZH));
-#endif
+        const int i = (int)point;
+        fx[i] = upper_face(&G, EAST, i % nx, i, ax);
+        fy[i] = upper_face(&G, NORTH, i / nx % ny, i, ay);
+        if (AXES == 3) fz[i] = upper_face(&G, ABOVE, i / (nx * ny), i, az);
     }
 }
 #endif
@@ -188,17 +193,19 @@ kernel void stencil_residual(GRID, global const REAL *b, long b0, global const R
                              global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    WEIGHTS
-    SUMMED(rr)
-    b += b0, x += x0, r += r0;
-#define RESIDUAL(K, i, c, sum, diagonal)       \
-    {                                          \
-        T_##K r_i = AT_##K(b, i) - sum;        \
-        PUT_##K(r_i, r, i);                    \
-        ADD_PRODUCT_##K(rr, r_i, r_i);         \
+    const grid G = GRID_PASS;
+    const factor v = { OF_X, x + x0, 0, 0 };
+    totals rr = NO_TOTALS_YET;
+    line at;
+    b += b0, r += r0;
+    FOR_POINTS(at, &G, &v)
+    {
+        read_around(&G, &v, &at);
+        const points sum = sum_of_faces(&at), r_i = read_at(&at, b) - sum;
+        write_at(&at, r, r_i);
+        add_product(at.whole, &rr, r_i, r_i);
     }
-    SWEEP(GET_X, RESIDUAL)
-    TOTAL total = group_sum(SUM_OF(rr), lane);
+    const TOTAL total = group_sum(total_of_points(rr), lane);
     if (sums && get_local_id(0) == 0) part[SUM_PLACE] = total;
 }
 
@@ -209,7 +216,8 @@ kernel void stencil_direction(GRID, DIRECTION_PARAMS, global const REAL *restric
                               global REAL *restrict p, global TOTAL *restrict part)
 {
     local TOTAL2 lane[WG];
-    make_direction(GRID_PASS, DIRECTION_PASS, z, old, p, part, lane);
+    grid G = GRID_PASS;
+    make_direction(&G, DIRECTION_PASS, z, old, p, part + sums_at, lane);
 }
 
 // alpha := rho / p.Ap,  r -= alpha A p,  part[group] := (r.z, r.r), where z is d .* r if `scaled`,
@@ -220,7 +228,8 @@ kernel void stencil_step(GRID, STEP_PARAMS, global const REAL *restrict p, globa
                          global const REAL *restrict d, global REAL *restrict z)
 {
     local TOTAL2 lane[WG];
-    make_step(GRID_PASS, STEP_PASS, 0, 0, 0, 0, 0, p, old, x + x0, r, part, scaled, d, z, lane);
+    grid G = GRID_PASS;
+    make_step(&G, STEP_PASS, 0, 0, 0, 0, 0, p, old, x + x0, r, part + sums_at, scaled, d, z, lane);
 }
 
 #endif
@@ -236,7 +245,9 @@ kernel void stencil_step_singular(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, global con
                                   global const REAL *restrict d, global REAL *restrict z)
 {
     local TOTAL2 lane[WG];
-    make_step(GRID_PASS, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p, old, x + x0, r, part, scaled, d, z, lane);
+    grid G = GRID_PASS;
+    make_step(&G, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p, old, x + x0, r, part + sums_at, scaled, d, z,
+              lane);
 }
 
 #endif
@@ -247,8 +258,8 @@ kernel void stencil_step_singular(GRID, STEP_PARAMS, DRIFT_ARGUMENTS, global con
 kernel void stencil_apply_columns(WHOLE_GRID, ACC alpha, global const REAL *restrict x, long x0, ACC beta,
                                   global REAL *restrict y, long y0, long x_pitch, long y_pitch)
 {
-    WHOLE
-    multiply(GRID_PASS, alpha, x + x0 + COLUMN_HERE * x_pitch, beta, y + y0 + COLUMN_HERE * y_pitch);
+    const grid G = WHOLE_GRID_PASS;
+    multiply(&G, (SUM)alpha, x + x0 + COLUMN_HERE * x_pitch, (SUM)beta, y + y0 + COLUMN_HERE * y_pitch);
 }
 
 #ifndef WITHOUT_STEPS
@@ -258,11 +269,11 @@ kernel void stencil_direction_columns(WHOLE_GRID, DIRECTION_PARAMS, global const
                                       global const REAL *restrict old, global REAL *restrict p,
                                       global TOTAL *restrict part, long pitch)
 {
-    WHOLE
     local TOTAL2 lane[WG];
+    grid G = WHOLE_GRID_PASS;
     const long at = COLUMN_HERE * pitch;
     TAKE_DIRECTION_OF(COLUMN_HERE)
-    make_direction(GRID_PASS, DIRECTION_PASS, z + at, old + at, p + at, part + COLUMN_HERE * (int)get_num_groups(0), lane);
+    make_direction(&G, DIRECTION_PASS, z + at, old + at, p + at, part + COLUMN_HERE * (int)get_num_groups(0), lane);
 }
 
 // The step of each column
@@ -270,11 +281,11 @@ kernel void stencil_step_columns(WHOLE_GRID, STEP_PARAMS, global const REAL *res
                                  global REAL *restrict x, long x0, global REAL *restrict r, global TOTAL2 *restrict part,
                                  int scaled, global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
 {
-    WHOLE
     local TOTAL2 lane[WG];
+    grid G = WHOLE_GRID_PASS;
     const long at = COLUMN_HERE * pitch;
     TAKE_STEP_OF(COLUMN_HERE)
-    make_step(GRID_PASS, STEP_PASS, 0, 0, 0, 0, 0, p + at, old + at, x + x0 + COLUMN_HERE * x_pitch, r + at,
+    make_step(&G, STEP_PASS, 0, 0, 0, 0, 0, p + at, old + at, x + x0 + COLUMN_HERE * x_pitch, r + at,
               part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
 }
 
@@ -289,12 +300,12 @@ kernel void stencil_step_columns_singular(WHOLE_GRID, STEP_PARAMS, DRIFT_ARGUMEN
                                           global REAL *restrict r, global TOTAL2 *restrict part, int scaled,
                                           global const REAL *restrict d, global REAL *restrict z, long pitch, long x_pitch)
 {
-    WHOLE
     local TOTAL2 lane[WG];
+    grid G = WHOLE_GRID_PASS;
     const long at = COLUMN_HERE * pitch;
     TAKE_STEP_OF(COLUMN_HERE)
     drift_part += COLUMN_HERE * drift_count, drift_out += COLUMN_HERE * (int)get_num_groups(0);
-    make_step(GRID_PASS, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p + at, old + at,
+    make_step(&G, STEP_PASS, drift_part, drift_count, drift_out, drift_n, 1, p + at, old + at,
               x + x0 + COLUMN_HERE * x_pitch, r + at, part + COLUMN_HERE * (int)get_num_groups(0), scaled, d, z + at, lane);
 }
 

@@ -1,5 +1,5 @@
 // stencil_incomplete.cl - the incomplete Poisson inverse on grids.
-// Host: src/grid/stencil_relax.c. Defines and march are those of sweep.clh.
+// Host: src/grid/stencil_relax.c. Defines, points and lines are those of sweep.clh.
 //
 // SCALAR    D^-1 is the number `inverse`, else the vector d
 // WRAPS     some axis is periodic
@@ -10,103 +10,160 @@
 // forms it for itself (`here`) and for its neighbours with larger numbers, and of it
 // y = here - D^-1 L' D^-1 K x.
 
+#define ROW_MARGIN 2 // the point after a vector is inside, too: its lower neighbours are asked for
 #include "common/kry.clh"
 #include "grid/sweep.clh"
 
 #ifdef SCALAR
-#define INVERSE(K, j) by_diagonal
+enum { IS_SCALAR = 1 };
 #else
-#define INVERSE(K, j) AT_##K(d, j)
+enum { IS_SCALAR = 0 };
 #endif
-#ifdef VARIABLE
-#define FACE_OF(K, f, w, j) AT_##K(f, j)
-#else
-#define FACE_OF(K, f, w, j) (w)
-#endif
-#define FACE_X(K, j) FACE_OF(K, fx, wx, j)
-#define FACE_Y(K, j) FACE_OF(K, fy, wy, j)
-#define FACE_Z(K, j) FACE_OF(K, fz, wz, j)
-#define SCALED(K, j) (INVERSE(K, j) * AT_##K(x, j))
-#define NOTHING(K)   ((T_##K)0)
-
-// A term `v` of a sum that is there only if some axis wraps.
 #ifdef WRAPS
-#define WRAP(v) +(v)
+enum { SOME_AXIS_WRAPS = 1 };
 #else
-#define WRAP(v)
+enum { SOME_AXIS_WRAPS = 0 };
 #endif
+
+typedef struct inverse_poisson {
+    grid G;
+    SUM inverse;
+    global const REAL *d, *x;
+} inverse_poisson;
+
+INLINED points inverse_at(const int whole, const inverse_poisson *M, int j)
+{
+    return IS_SCALAR ? (points)M->inverse : load(whole, M->d, j);
+}
+
+// D^-1 x
+INLINED points scaled_at(const int whole, const inverse_poisson *M, int j)
+{
+    return inverse_at(whole, M, j) * load(whole, M->x, j);
+}
+
+// The faces towards EAST, NORTH, ABOVE or AHEAD.
+INLINED points face_at(const int whole, const inverse_poisson *M, const int k, int j)
+{
+    return k == EAST    ? high_face(whole, M->G.fx, M->G.wx, j)
+           : k == NORTH ? high_face(whole, M->G.fy, M->G.wy, j)
+                        : high_face(whole, M->G.fz, M->G.wz, j);
+}
 
 // ---- a point by itself ----
+//
+// Where a point is: number j, the jx-th on the first axis and so on.
 
-// -L D^-1 x of point j along an axis where it is number `at` of `size`: of the one before, and on
-// an axis that wraps of the first for the last.
-#define BEFORE(K, j, at, step, FACE) \
-    ((at) > 0 ? FACE(K, (j) - (step)) * SCALED(K, (j) - (step)) : NOTHING(K))
-#define FIRST_FOR_LAST(K, j, side, at, size, step, FACE)                                \
-    ((side) == PERIODIC && (at) == (size)-1 && (size) > 1                               \
-         ? FACE(K, j) * SCALED(K, (j) - (step) * ((size)-1))                            \
-         : NOTHING(K))
-#define FIRST_X(j, jx)    FIRST_FOR_LAST(ONE, j, XH, jx, nx, 1, FACE_X)
-#define FIRST_Y(K, j, jy) FIRST_FOR_LAST(K, j, YH, jy, ny, nx, FACE_Y)
-#define FIRST_Z(K, j, jz) FIRST_FOR_LAST(K, j, ZH, jz, nz, plane, FACE_Z)
+// -L D^-1 x of point j, which is number `at` of the axis whose high side is k: of the point before it.
+INLINED points from_before(const int whole, const inverse_poisson *M, const int k, int j, int at)
+{
+    const int there = j - axis_stride(&M->G, k);
+    return at > 0 ? face_at(whole, M, k, there) * scaled_at(whole, M, there) : (points)0;
+}
 
-#define LOWER_X_ONE(j, jx) (BEFORE(ONE, j, jx, 1, FACE_X) WRAP(FIRST_X(j, jx)))
-#define LOWER_Y(K, j, jy)  (BEFORE(K, j, jy, nx, FACE_Y) WRAP(FIRST_Y(K, j, jy)))
-#if AXES == 3
-#define LOWER_Z(K, j, jz) +(BEFORE(K, j, jz, plane, FACE_Z) WRAP(FIRST_Z(K, j, jz)))
+// The same for the last point of a periodic axis: of the first one.
+INLINED points from_first(const int whole, const inverse_poisson *M, const int k, int j, int at)
+{
+    const int size = axis_size(&M->G, k);
+    return side_of(&M->G, k) == PERIODIC && at == size - 1 && size > 1
+               ? face_at(whole, M, k, j) * scaled_at(whole, M, j - axis_stride(&M->G, k) * (size - 1))
+               : (points)0;
+}
+
+// -L D^-1 x of point j along an axis.
+INLINED points from_lower(const int whole, const inverse_poisson *M, const int k, int j, int at)
+{
+    const points before = from_before(whole, M, k, j, at);
+    return SOME_AXIS_WRAPS ? before + from_first(whole, M, k, j, at) : before;
+}
+
+#ifdef KRY_CPU
+INLINED points from_west(const int whole, const inverse_poisson *M, int j, int jx)
+{
+    return whole ? from_before(whole, M, EAST, j, jx) : from_lower(whole, M, EAST, j, jx);
+}
 #else
-#define LOWER_Z(K, j, jz)
+INLINED SUM one_there(int is, points v) { return is ? first_of(v) : (SUM)0; }
+
+// Of the faces f east of points from number j on, and of D^-1 x = s there, those one further west; none is there if `west` is 0.
+INLINED points faces_west(const inverse_poisson *M, int j, int west, points f)
+{
+    return IS_VARIABLE ? shift_up((SUM)M->G.fx[j - west], f) : (points)M->G.wx;
+}
+INLINED points scaled_west(const inverse_poisson *M, int j, int west, points s)
+{
+    return shift_up(one_there(west, scaled_at(0, M, j - west)), s);
+}
+INLINED points from_west(const int whole, const inverse_poisson *M, int j, int jx)
+{
+    if (LANES == 1 || !whole) return from_lower(whole, M, EAST, j, jx);
+    const points west = faces_west(M, j, jx > 0, face_at(1, M, EAST, j)) * scaled_west(M, j, jx > 0, scaled_at(1, M, j));
+    if (!SOME_AXIS_WRAPS) return west;
+    return shift_down((points)0, first_of(from_first(0, M, EAST, j + LANES - 1, jx + LANES - 1))) + west;
+}
 #endif
-// D^-1 K x at point j
-#define HALF_WAY(K, j, jx, jy, jz) \
-    (INVERSE(K, j) * (AT_##K(x, j) + LOWER_X_##K(j, jx) + LOWER_Y(K, j, jy) LOWER_Z(K, j, jz)))
 
-// -L' of that at point i, on an axis that wraps: of the last for the first.
-#define LAST_FOR_FIRST(side, at, size, K, j, FACE, HALF) \
-    ((side) == PERIODIC && (at) == 0 && (size) > 1 ? FACE(K, j) * HALF : NOTHING(K))
-#define LAST_X                                        \
-    LAST_FOR_FIRST(XH, ix, nx, ONE, i + nx - 1, FACE_X, \
-                   HALF_WAY(ONE, i + nx - 1, nx - 1, iy, iz))
-#define LAST_Y(K)                                        \
-    LAST_FOR_FIRST(YH, iy, ny, K, i + plane - nx, FACE_Y, \
-                   HALF_WAY(K, i + plane - nx, ix, ny - 1, iz))
-#define LAST_Z(K)                                                \
-    LAST_FOR_FIRST(ZH, iz, nz, K, i + plane * (nz - 1), FACE_Z, \
-                   HALF_WAY(K, i + plane * (nz - 1), ix, iy, nz - 1))
+// K x at point j, and D^-1 K x
+INLINED points lowered(const int whole, const inverse_poisson *M, int j, int jx, int jy, int jz)
+{
+    points sum = load(whole, M->x, j) + from_west(whole, M, j, jx) + from_lower(whole, M, NORTH, j, jy);
+    if (AXES == 3) sum += from_lower(whole, M, ABOVE, j, jz);
+    return sum;
+}
+INLINED points half_way(const int whole, const inverse_poisson *M, int j, int jx, int jy, int jz)
+{
+    return inverse_at(whole, M, j) * lowered(whole, M, j, jx, jy, jz);
+}
 
-#define PUT_MIXED(K, y_i) PUT_##K(old == 0 ? by * y_i : by * y_i + old * AT_##K(y, i), y, i);
+// -L' of that at point j, which is the first one of a periodic axis: of the last one.
+INLINED points from_last(const int whole, const inverse_poisson *M, const int k, int j, int jx, int jy, int jz)
+{
+    const int size = axis_size(&M->G, k), last = j + axis_stride(&M->G, k) * (size - 1);
+    const int at = k == EAST ? jx : k == NORTH ? jy : jz;
+    if (side_of(&M->G, k) != PERIODIC || at != 0 || size == 1) return 0;
+    return face_at(whole, M, k, last) * half_way(whole, M, last, k == EAST ? size - 1 : jx, k == NORTH ? size - 1 : jy,
+                                                 k == ABOVE ? size - 1 : jz);
+}
+
+// y_i := by y_i + old y
+INLINED void put_mixed(const line *at, SUM by, SUM old, points y_i, global REAL *y)
+{
+    write_at(at, y, old == 0 ? by * y_i : by * y_i + old * read_at(at, y));
+}
 
 #ifdef KRY_CPU
 
-#define LOWER_X_MANY(j, jx) BEFORE(MANY, j, jx, 1, FACE_X)
-#define LAST_X_ONE          WRAP(LAST_X)
-#define LAST_X_MANY
+// -L' D^-1 K x along an axis: of the point after, or of the last one for the first.
+INLINED points from_upper(const int whole, const inverse_poisson *M, const int k, int i, int ix, int iy, int iz)
+{
+    const int at = k == EAST ? ix : k == NORTH ? iy : iz;
+    points after = 0;
+    if (at < axis_size(&M->G, k) - 1)
+        after = face_at(whole, M, k, i) * half_way(whole, M, i + axis_stride(&M->G, k), k == EAST ? ix + 1 : ix,
+                                                   k == NORTH ? iy + 1 : iy, k == ABOVE ? iz + 1 : iz);
+    return SOME_AXIS_WRAPS && !(whole && k == EAST) ? after + from_last(whole, M, k, i, ix, iy, iz) : after;
+}
 
-// -L' half way at point i along an axis where it is number `at` of `size`, of the one after.
-#define AFTER(K, at, size, FACE, HALF) ((at) < (size)-1 ? FACE(K, i) * HALF : NOTHING(K))
-#define UPPER_X(K) (AFTER(K, ix, nx, FACE_X, HALF_WAY(K, i + 1, ix + 1, iy, iz)) LAST_X_##K)
-#define UPPER_Y(K) \
-    (AFTER(K, iy, ny, FACE_Y, HALF_WAY(K, i + nx, ix, iy + 1, iz)) WRAP(LAST_Y(K)))
-#if AXES == 3
-#define UPPER_Z(K) \
-    +(AFTER(K, iz, nz, FACE_Z, HALF_WAY(K, i + plane, ix, iy, iz + 1)) WRAP(LAST_Z(K)))
-#else
-#define UPPER_Z(K)
-#endif
-#define INCOMPLETE_POINT(K, GET, BODY)                                                             \
-    {                                                                                   \
-        T_##K x_i = AT_##K(x, i);                                                       \
-        T_##K y_i = HALF_WAY(K, i, ix, iy, iz) +                                        \
-                    INVERSE(K, i) * (UPPER_X(K) + UPPER_Y(K) UPPER_Z(K));               \
-        if (sums) {                                                                     \
-            ADD_PRODUCT_##K(xy, x_i, y_i);                                              \
-            ADD_PRODUCT_##K(xx, x_i, x_i);                                              \
-        }                                                                               \
-        PUT_MIXED(K, y_i)                                                               \
+// y := by M x + old y; with `sums`, xy and xx are the sums of x.y and x.x, of by 1 and old 0.
+INLINED void multiply(const inverse_poisson *M, SUM by, SUM old, global REAL *y, int sums, totals *xy, totals *xx)
+{
+    const factor nothing = { OF_NOTHING, 0, 0, 0 };
+    line at;
+    FOR_POINTS(at, &M->G, &nothing)
+    {
+        const int whole = at.whole, i = at.i, iz = AXES == 2 ? 0 : at.layer;
+        const points x_i = read_at(&at, M->x);
+        points upper = from_upper(whole, M, EAST, i, at.ix, at.iy, iz) + from_upper(whole, M, NORTH, i, at.ix, at.iy, iz);
+        if (AXES == 3) upper += from_upper(whole, M, ABOVE, i, at.ix, at.iy, iz);
+        const points y_i =
+            inverse_at(whole, M, i) * lowered(whole, M, i, at.ix, at.iy, iz) + inverse_at(whole, M, i) * upper;
+        if (sums) {
+            add_product(whole, xy, x_i, y_i);
+            add_product(whole, xx, x_i, x_i);
+        }
+        put_mixed(&at, by, old, y_i, y);
     }
-
-// The point after a vector is inside, too: its lower neighbours are asked for.
-#define INCOMPLETE SWEEP_ROWS(2, INCOMPLETE_POINT, , )
+}
 
 #else
 
@@ -125,159 +182,142 @@
 // A load of what is not there goes to something that is, and 0 replaces what is made of it: no
 // branch keeps loads apart. For the same reason the sums are formed, wanted or not.
 
-SUM there_ONE(int is, SUM v) { return is ? v : (SUM)0; }
-#define LAST_ONE(v)              (v)
-#define FROM_EAST_ONE(v, e)      (e)
-#define FROM_WEST_ONE(w, v)      (w)
-#define AT_FIRST_ONE(v)          (v)
-#define AT_LAST_ONE(v)           (v)
-#if LANES > 1
-T_MANY there_MANY(int is, T_MANY v) { return is ? v : (T_MANY)0; }
-#define LAST_MANY(v)             LAST(v)
-#define FROM_EAST_MANY(v, e)     SHIFT_DOWN(v, e)
-#define FROM_WEST_MANY(w, v)     SHIFT_UP(w, v)
-#define AT_FIRST_MANY(v)         SHIFT_UP(v, NOTHING(MANY))
-#define AT_LAST_MANY(v)          SHIFT_DOWN(NOTHING(MANY), v)
-#define LOWER_X_MANY(j, jx) \
-    (NOTHING(MANY) FIRST_WEST(MANY, j) + LOWER_WEST(MANY, j, FACE_X(MANY, j), (SCALED(MANY, j))))
-#endif
+typedef struct march {
+    int west, east, south, north, behind; // steps to the points there, 0 where there are none
+    points c, d_c, f_e, here, s_nb;       // x, D^-1, the faces east, D^-1 K x, D^-1 x behind the points north
+    SUM s_eb;                             // D^-1 x behind the point east
+} march;
 
-// The product of what is there, to the sum `name`.
-#ifdef KRY_FP64
-#define ADD_IF_ONE(is, name, u, v)                    \
-    {                                                 \
-        ACC product = (ACC)(u) * (ACC)(v);            \
-        name##_ONE += is ? product : 0;               \
+INLINED points there(int is, points v) { return is ? v : (points)0; }
+INLINED SUM one_face(const inverse_poisson *M, const int k, int j) { return first_of(face_at(0, M, k, j)); }
+
+// Add the product of what is there.
+INLINED void add_product_there(int is, totals *t, points u, points v)
+{
+#if !defined(KRY_FP64)
+    add_product(1, t, there(is, u), v);
+#elif LANES > 1
+    const lanes_of_total product = TO_LANES_OF_TOTAL(u) * TO_LANES_OF_TOTAL(v);
+    t->one += is ? TOTAL_OF_LANES(product) : 0;
+#else
+    const ACC product = (ACC)u * (ACC)v;
+    t->one += is ? product : 0;
+#endif
+}
+
+INLINED void march_begin(const inverse_poisson *M, const line *at, march *m)
+{
+    const int nx = M->G.nx, i = at->i, jy = AXES == 2 ? at->layer : at->iy, jz = AXES == 2 ? 0 : at->layer;
+    m->west = at->ix > 0, m->east = at->ix < nx - LANES ? LANES : 0;
+    m->behind = at->layer > 0 ? layer_size(&M->G) : 0;
+    m->south = at->iy > 0 ? nx : 0, m->north = at->iy < M->G.ny - 1 ? nx : 0;
+    m->c = load(1, M->x, i), m->d_c = inverse_at(1, M, i), m->f_e = face_at(1, M, EAST, i);
+    m->here = half_way(1, M, i, at->ix, jy, jz);
+    m->s_eb = one_there(m->behind > 0, scaled_at(0, M, i + m->east - m->behind));
+    if (AXES == 3) m->s_nb = there(m->behind > 0, scaled_at(1, M, i + m->north - m->behind));
+}
+
+// What wraps of the sum in D^-1 K x at point j, the jx-th on the first axis and so on: of x, so that branches do not part the rest.
+INLINED points with_wrapped(const int whole, const inverse_poisson *M, points x_j, int j, int jx, int jy, int layer)
+{
+    if (!SOME_AXIS_WRAPS) return x_j;
+    if (whole)
+        x_j += shift_down((points)0, first_of(from_first(0, M, EAST, j + LANES - 1, jx + LANES - 1)));
+    else
+        x_j += from_first(0, M, EAST, j, jx);
+    if (AXES == 3) x_j += from_first(whole, M, NORTH, j, jy);
+    return x_j + from_first(whole, M, AHEAD, j, layer);
+}
+
+// y_i of the points at which `at` stands; x_a: x of the points ahead. Nothing is changed unless the points are there.
+INLINED void march_step(const inverse_poisson *M, const line *at, march *m, points x_a, int is, SUM by, SUM old,
+                        global REAL *y, totals *xy, totals *xx)
+{
+    const int ix = at->ix, iy = at->iy, layer = at->layer, i = at->i, west = m->west, south = m->south;
+    const int more = layer < layers_of(&M->G) - 1, a = i + (more ? layer_size(&M->G) : 0), e = i + m->east;
+
+    const points d_a = inverse_at(1, M, a), f_ea = face_at(1, M, EAST, a), s_a = d_a * x_a;
+    const points f_a = face_at(1, M, AHEAD, i), s = m->d_c * m->c;
+    points sum = with_wrapped(1, M, x_a, a, ix, iy, layer + 1) + faces_west(M, a, west, f_ea) * scaled_west(M, a, west, s_a);
+    if (AXES == 3) sum += face_at(1, M, NORTH, a - south) * there(south > 0, scaled_at(1, M, a - south));
+    sum += f_a * s;
+    const points h_a = d_a * sum;
+
+    const SUM d_e = first_of(inverse_at(0, M, e)), x_e = (SUM)M->x[e], s_e = d_e * x_e;
+    SUM sum_e = first_of(with_wrapped(0, M, (points)x_e, e, ix + LANES, iy, layer)) + last_of(m->f_e) * last_of(s);
+    if (AXES == 3) sum_e += one_face(M, NORTH, e - south) * one_there(south > 0, scaled_at(0, M, e - south));
+    sum_e += one_face(M, AHEAD, e - m->behind) * m->s_eb;
+    const SUM h_e = d_e * sum_e;
+
+    points f_n = 0, h_n = 0;
+    if (AXES == 3) {
+        const int n = i + m->north;
+        f_n = face_at(1, M, NORTH, i);
+        const points d_n = inverse_at(1, M, n), x_n = load(1, M->x, n), s_n = d_n * x_n;
+        points sum_n = with_wrapped(1, M, x_n, n, ix, iy + 1, layer) +
+                       faces_west(M, n, west, face_at(1, M, EAST, n)) * scaled_west(M, n, west, s_n);
+        sum_n += f_n * s;
+        sum_n += face_at(1, M, ABOVE, n - m->behind) * m->s_nb;
+        h_n = d_n * sum_n;
+        m->s_nb = s_n;
     }
-#define ADD_IF_MANY(is, name, u, v)                   \
-    {                                                 \
-        TOTALS_MANY product = ACC_MANY(u) * ACC_MANY(v); \
-        name##_ONE += is ? LANES_SUM_OF(product) : 0; \
+
+    const points h_east = shift_down(m->here, m->east > 0 ? h_e : (SUM)0), h_north = there(m->north > 0, h_n), h_ahead = there(more, h_a);
+    points upper;
+    if (SOME_AXIS_WRAPS) {
+        const int jy = AXES == 2 ? layer : iy, jz = AXES == 2 ? 0 : layer;
+        upper = shift_up(first_of(from_last(0, M, EAST, i, ix, jy, jz)), (points)0);
+        if (AXES == 3) upper += from_last(1, M, NORTH, i, ix, jy, jz);
+        upper += from_last(1, M, AHEAD, i, ix, jy, jz);
+        upper += m->f_e * h_east;
+        if (AXES == 3) upper += f_n * h_north;
+        upper += f_a * h_ahead;
+    } else if (AXES == 3) {
+        upper = m->f_e * h_east + f_n * h_north + f_a * h_ahead;
+    } else {
+        upper = m->f_e * h_east + f_a * h_ahead;
     }
-#else
-#define ADD_IF_ONE(is, name, u, v)  ADD_PRODUCT_ONE(name, there_ONE(is, u), v);
-#define ADD_IF_MANY(is, name, u, v) ADD_PRODUCT_MANY(name, there_MANY(is, u), v);
-#endif
+    const points y_i = m->here + m->d_c * upper;
+    add_product_there(is, xy, m->c, y_i);
+    add_product_there(is, xx, m->c, m->c);
+    if (is) put_mixed(at, by, old, y_i, y);
+    m->c = x_a, m->d_c = d_a, m->f_e = f_ea, m->here = h_a, m->s_eb = s_e, m->behind = layer_size(&M->G);
+}
 
-// -L D^-1 x at points j of this column or of the one north: from the west, where f are the faces
-// and s is D^-1 x at j; and from the south, of this column or of the one east.
-#ifdef VARIABLE
-#define FACE_WEST(K, j, f) FROM_WEST_##K(AT_ONE(fx, (j) - west), f)
-#else
-#define FACE_WEST(K, j, f) wx
-#endif
-#define LOWER_WEST(K, j, f, s) \
-    FACE_WEST(K, j, f) * FROM_WEST_##K(there_ONE(west, SCALED(ONE, (j) - west)), s)
-#define LOWER_SOUTH(K, j) FACE_Y(K, (j) - south) * there_##K(south > 0, SCALED(K, (j) - south))
-// What wraps stands first in a sum, so that its branches do not part the rest.
-#define FIRST_WEST(K, j) WRAP(AT_LAST_##K(FIRST_X((j) + LANES - 1, ix + LANES - 1)))
+// x of the points `by` layers ahead, or of the last ones of the column.
+INLINED points x_ahead(const inverse_poisson *M, const line *at, int end, int by)
+{
+    return load(1, M->x, at->i + layer_size(&M->G) * (min(at->layer + by, end) - at->layer));
+}
 
-#if AXES == 3
-#define FACE_LAST           FACE_Z
-#define FIRST_OF_LAST       FIRST_Z
-#define LAST_OF_LAST        LAST_Z
-#define PLUS_SOUTH(K, j)    +LOWER_SOUTH(K, j)
-#define FIRST_SOUTH(K, j)   WRAP(FIRST_Y(K, j, iy))
-#else
-#define FACE_LAST           FACE_Y
-#define FIRST_OF_LAST       FIRST_Y
-#define LAST_OF_LAST        LAST_Y
-#define PLUS_SOUTH(K, j)
-#define FIRST_SOUTH(K, j)
-#endif
-
-// North, in space: what a column begins with, and a step's share of -L' D^-1 K x.
-#if AXES == 3
-#define BEGIN_NORTH(K)                                                                  \
-    const int south = iy > 0 ? nx : 0, north = iy < ny - 1 ? nx : 0;                    \
-    T_##K s_nb = there_##K(behind > 0, SCALED(K, i + north - behind));
-#define FORM_NORTH(K)                                                                   \
-    const int n = i + north;                                                            \
-    T_##K f_n = FACE_Y(K, i), d_n = INVERSE(K, n), x_n = AT_##K(x, n), s_n = d_n * x_n; \
-    T_##K h_n = d_n * (x_n FIRST_WEST(K, n) WRAP(FIRST_Y(K, n, iy + 1))                 \
-                           WRAP(FIRST_Z(K, n, iz)) +                                    \
-                       LOWER_WEST(K, n, FACE_X(K, n), s_n) + f_n * s +                  \
-                       FACE_Z(K, n - behind) * s_nb);                                   \
-    s_nb = s_n;
-#define PLUS_NORTH(K) +f_n * there_##K(north > 0, h_n)
-#define LAST_NORTH(K) WRAP(LAST_Y(K))
-#else
-#define BEGIN_NORTH(K)
-#define FORM_NORTH(K)
-#define PLUS_NORTH(K)
-#define LAST_NORTH(K)
-#endif
-
-#ifdef WRAPS
-#define FROM_LAST(K) \
-    NOTHING(K) WRAP(AT_FIRST_##K(LAST_X)) LAST_NORTH(K) WRAP(LAST_OF_LAST(K)) +
-#else
-#define FROM_LAST(K)
-#endif
-
-// w, e, n, a, b: west, east, north, ahead, behind. f, d, x, s, h: the face between, and D^-1, x,
-// D^-1 x, D^-1 K x there.
-#define STEP_INCOMPLETE(K, x_a, is)                                                     \
-    const int more = LAST_AT < LAST_SIZE - 1, a = i + (more ? LAYER : 0), e = i + east; \
-    T_##K d_a = INVERSE(K, a), f_ea = FACE_X(K, a), s_a = d_a * x_a;                    \
-    T_##K f_a = FACE_LAST(K, i), s = d_c * c;                                           \
-    T_##K h_a = d_a * (x_a FIRST_WEST(K, a) FIRST_SOUTH(K, a)                           \
-                           WRAP(FIRST_OF_LAST(K, a, LAST_AT + 1)) +                     \
-                       LOWER_WEST(K, a, f_ea, s_a) PLUS_SOUTH(K, a) + f_a * s);         \
-    SUM d_e = INVERSE(ONE, e), x_e = AT_ONE(x, e), s_e = d_e * x_e;                     \
-    SUM h_e = d_e * (x_e WRAP(FIRST_X(e, ix + LANES)) FIRST_SOUTH(ONE, e)               \
-                         WRAP(FIRST_OF_LAST(ONE, e, LAST_AT)) +                         \
-                     LAST_##K(f_e) * LAST_##K(s) PLUS_SOUTH(ONE, e) +                   \
-                     FACE_LAST(ONE, e - behind) * s_eb);                                \
-    FORM_NORTH(K)                                                                       \
-    T_##K y_i = here + d_c * (FROM_LAST(K) f_e *                                        \
-                                  FROM_EAST_##K(here, there_ONE(east > 0, h_e))         \
-                              PLUS_NORTH(K) + f_a * there_##K(more, h_a));              \
-    ADD_IF_##K(is, xy, c, y_i)                                                          \
-    ADD_IF_##K(is, xx, c, c)                                                            \
-    if (is) PUT_MIXED(K, y_i)                                                           \
-    c = x_a, d_c = d_a, f_e = f_ea, here = h_a, s_eb = s_e, behind = LAYER;
-
-// Without faces to load there is little on the way: two steps at once then. Where the second is
-// beyond the end it goes over the same points again, and changes nothing.
-#ifdef VARIABLE
-#define STEPS(K)                                               \
-    T_##K x_1 = AT_##K(x, LAST_AT < LAST_SIZE - 1 ? i + LAYER : i); \
-    STEP_INCOMPLETE(K, x_1, 1)
-#else
-#define X_AHEAD(K, by) AT_##K(x, i + LAYER * (min(LAST_AT + by, min(end, LAST_SIZE - 1)) - LAST_AT))
-#define STEPS(K)                                           \
-    T_##K x_1 = X_AHEAD(K, 1), x_2 = X_AHEAD(K, 2);        \
-    {                                                      \
-        STEP_INCOMPLETE(K, x_1, 1)                         \
-    }                                                      \
-    const int two = LAST_AT + 1 < end;                       \
-    LAST_AT += two, i += two ? LAYER : 0;                   \
-    STEP_INCOMPLETE(K, x_2, two)
-#endif
-
-#define MARCH_INCOMPLETE(K)                                                             \
-    EACH_COLUMN                                                                         \
-    {                                                                                   \
-        COLUMN                                                                          \
-        if (LAST_AT < end) {                                                              \
-            const int west = ix > 0, east = ix < nx - LANES ? LANES : 0;                \
-            int behind = LAST_AT > 0 ? LAYER : 0;                                        \
-            T_##K c = AT_##K(x, i), d_c = INVERSE(K, i), f_e = FACE_X(K, i);            \
-            T_##K here = HALF_WAY(K, i, ix, iy, iz);                                    \
-            SUM s_eb = there_ONE(behind > 0, SCALED(ONE, i + east - behind));           \
-            BEGIN_NORTH(K)                                                              \
-            ALONG_COLUMN                                                                \
-            {                                                                           \
-                STEPS(K)                                                                \
-            }                                                                           \
-        }                                                                               \
+// y := by M x + old y, and xy and xx the sums of x.y and x.x, of by 1 and old 0. Without faces to load there is little on the way:
+// two steps at once then. Where the second is beyond the end it goes over the same points again, and changes nothing.
+INLINED void multiply(const inverse_poisson *M, SUM by, SUM old, global REAL *y, int sums, totals *xy, totals *xx)
+{
+    const factor nothing = { OF_NOTHING, 0, 0, 0 };
+    const grid *G = &M->G;
+    const int last = layers_of(G) - 1;
+    for (int nth = sweep_begin(); nth < G->work; nth += sweep_step()) {
+        line at;
+        march m;
+        line_begin(G, &nothing, nth, &at);
+        if (!line_has(&at)) continue;
+        march_begin(M, &at, &m);
+        ROLLED for (; line_has(&at); line_next(G, &at))
+        {
+            if (IS_VARIABLE) {
+                const points x_1 = load(1, M->x, at.layer < last ? at.i + layer_size(G) : at.i);
+                march_step(M, &at, &m, x_1, 1, by, old, y, xy, xx);
+            } else {
+                const points x_1 = x_ahead(M, &at, min(at.end, last), 1), x_2 = x_ahead(M, &at, min(at.end, last), 2);
+                march_step(M, &at, &m, x_1, 1, by, old, y, xy, xx);
+                const int two = at.layer + 1 < at.end;
+                at.layer += two, at.i += two ? layer_size(G) : 0;
+                march_step(M, &at, &m, x_2, two, by, old, y, xy, xx);
+            }
+        }
     }
-#if LANES > 1
-#define INCOMPLETE MARCH_INCOMPLETE(MANY)
-#else
-#define INCOMPLETE MARCH_INCOMPLETE(ONE)
-#endif
+}
 
 #endif
 
@@ -289,12 +329,9 @@ kernel void stencil_incomplete(GRID, ACC alpha, global const REAL *restrict x, l
                                global TOTAL *restrict part)
 {
     local TOTAL2 lane[WG];
-    WEIGHTS
-    SUMMED(xy)
-    SUMMED(xx)
-    const SUM by = (SUM)alpha, old = (SUM)beta, by_diagonal = (SUM)inverse;
-    x += x0, y += y0, d += d0;
-    INCOMPLETE
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(xy), SUM_OF(xx)), lane);
+    const inverse_poisson M = { GRID_PASS, (SUM)inverse, d + d0, x + x0 };
+    totals xy = NO_TOTALS_YET, xx = NO_TOTALS_YET;
+    multiply(&M, (SUM)alpha, (SUM)beta, y + y0, sums, &xy, &xx);
+    const TOTAL2 total = group_sum2(BOTH(total_of_points(xy), total_of_points(xx)), lane);
     if (get_local_id(0) == 0 && sums) ((global TOTAL2 *)part)[get_group_id(0)] = total;
 }

@@ -1,6 +1,6 @@
 // stencil_relax.cl - relaxation on grids: sweeps from one vector to another, sweeps in place, red and black, and a sweep
-// from a vector in single to one in double. Host: src/grid/stencil_relax.c. The sweeps are those of sweep.clh; those in
-// place have loops of their own.
+// from a vector in single to one in double. Host: src/grid/stencil_relax.c. sweep.clh says how kernels go over the points;
+// sweeps in place have loops of their own.
 
 #include "common/kry.clh"
 #include "grid/sweep.clh"
@@ -9,11 +9,13 @@
     GRID, ACC c1, global const REAL *restrict b, long b0, global REAL *y, long y0, int sums, \
         global TOTAL *restrict part
 
-// part[group] := the squares alone, or both sums
-#define LEAVE_SUMS(products, squares)                                                        \
-    TOTAL2 total = group_sum2(BOTH(SUM_OF(products), SUM_OF(squares)), lane);                \
-    if (get_local_id(0) == 0 && sums == 1) part[SUM_PLACE] = total.y;                        \
-    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[SUM_PLACE] = total;
+// part[group] := the squares alone, or both sums. Every work-item must call it.
+INLINED void leave_sums(int sums, totals products, totals squares, int place, global TOTAL *part, local TOTAL2 *lane)
+{
+    const TOTAL2 total = group_sum2(BOTH(total_of_points(products), total_of_points(squares)), lane);
+    if (get_local_id(0) == 0 && sums == 1) part[place] = total.y;
+    if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[place] = total;
+}
 
 #pragma kry part scaling
 
@@ -21,22 +23,21 @@
 kernel void stencil_scale(RELAX_PARAMS)
 {
     local TOTAL2 lane[WG];
-    WEIGHTS
-    SUMMED(by)
-    SUMMED(bb)
+    const grid G = GRID_PASS;
+    const factor v = { OF_NOTHING, 0, 0, 0 };
     const SUM by_residual = (SUM)c1;
+    totals by = NO_TOTALS_YET, bb = NO_TOTALS_YET;
+    line at;
     b += b0, y += y0;
-#define GET_NOTHING(K, i) ((T_##K)0)
-#define SCALE(K, i, c, sum, diagonal)                   \
-    {                                                   \
-        T_##K b_i = AT_##K(b, i);                       \
-        T_##K y_i = by_residual / diagonal * b_i;       \
-        PUT_##K(y_i, y, i);                             \
-        ADD_PRODUCT_##K(by, b_i, y_i);                  \
-        ADD_PRODUCT_##K(bb, b_i, b_i);                  \
+    FOR_POINTS(at, &G, &v)
+    {
+        read_around(&G, &v, &at);
+        const points diagonal = diagonal_of(&G, &at), b_i = read_at(&at, b), y_i = by_residual / diagonal * b_i;
+        write_at(&at, y, y_i);
+        add_product(at.whole, &by, b_i, y_i);
+        add_product(at.whole, &bb, b_i, b_i);
     }
-    SWEEP(GET_NOTHING, SCALE)
-    LEAVE_SUMS(by, bb)
+    leave_sums(sums, by, bb, SUM_PLACE, part, lane);
 }
 
 #pragma kry part sweeps
@@ -48,110 +49,146 @@ kernel void stencil_relax(RELAX_PARAMS, ACC c0, ACC x_scale, global const REAL *
                           int has_old, ACC old_scale, global const REAL *old, long old0)
 {
     local TOTAL2 lane[WG];
-    WEIGHTS
-    SUMMED(by)
-    SUMMED(squares)
-    const SUM by_step = (SUM)c0, by_residual = (SUM)c1, by_x = (SUM)x_scale;
-    const SUM by_old = (SUM)old_scale;
-    b += b0, x += x0, old += old0, y += y0;
-#define GET_RELAXED(K, i) (by_x * AT_##K(x, i))
-#undef FROM_HALO
-#define FROM_HALO(v) (by_x * (v))
-#define RELAX_POINT(K, i, c, sum, diagonal)                                  \
-    {                                                                        \
-        T_##K b_i = AT_##K(b, i), r_i = b_i - sum;                           \
-        T_##K y_i = c + by_residual / diagonal * r_i;                        \
-        if (by_step != 0) y_i += by_step * (has_old ? c - by_old * AT_##K(old, i) : c); \
-        PUT_##K(y_i, y, i);                                                  \
-        if (sums == 2) {                                                     \
-            ADD_PRODUCT_##K(by, b_i, y_i);                                   \
-            ADD_PRODUCT_##K(squares, b_i, b_i);                              \
-        } else if (sums == 1) {                                              \
-            ADD_PRODUCT_##K(squares, r_i, r_i);                              \
-        }                                                                    \
+    const grid G = GRID_PASS;
+    const factor v = { OF_SCALED_X, x + x0, 0, (SUM)x_scale };
+    const SUM by_step = (SUM)c0, by_residual = (SUM)c1, by_old = (SUM)old_scale;
+    totals by = NO_TOTALS_YET, squares = NO_TOTALS_YET;
+    line at;
+    b += b0, old += old0, y += y0;
+    FOR_POINTS(at, &G, &v)
+    {
+        read_around(&G, &v, &at);
+        const points c = at.c, sum = sum_of_faces(&at), diagonal = diagonal_of(&G, &at);
+        const points b_i = read_at(&at, b), r_i = b_i - sum;
+        points y_i = c + by_residual / diagonal * r_i;
+        if (by_step != 0) y_i += by_step * (has_old ? c - by_old * read_at(&at, old) : c);
+        write_at(&at, y, y_i);
+        if (sums == 2) {
+            add_product(at.whole, &by, b_i, y_i);
+            add_product(at.whole, &squares, b_i, b_i);
+        } else if (sums == 1) {
+            add_product(at.whole, &squares, r_i, r_i);
+        }
     }
-    SWEEP(GET_RELAXED, RELAX_POINT)
-    LEAVE_SUMS(by, squares)
-#undef FROM_HALO
-#define FROM_HALO(v) (v)
+    leave_sums(sums, by, squares, SUM_PLACE, part, lane);
 }
 
 #pragma kry part colours
 
+// x_i += w D^-1 (b - A x) at a point
+INLINED void relax_in_place(const grid *G, const factor *v, line *at, SUM w, global const REAL *b, global REAL *x)
+{
+    read_around(G, v, at);
+    const points sum = sum_of_faces(at), diagonal = diagonal_of(G, at);
+    write_at(at, x, at->c + w / diagonal * (read_at(at, b) - sum));
+}
+
+// The first point of a colour in a row, 0 or 1.
+INLINED int first_of_colour(const line *at, int colour) { return (at->iy + (AXES == 2 ? 0 : at->layer) + colour) & 1; }
+
+// Of how many of the axes `rings` a point is the last one.
+INLINED int ends_at(const grid *G, const line *at, int rings)
+{
+    return (rings & 1 && at->ix == G->nx - 1) + (rings & 2 && at->iy == G->ny - 1) +
+           (AXES == 3 && rings & 4 && at->layer == G->nz - 1);
+}
+
+// Relax the points of a colour that are the last ones of `ends` axes `rings`. CPUs: `work` rows. GPUs: `work` pieces of columns that
+// are two points wide, so that work-items side by side read side by side.
+#ifdef KRY_CPU
+INLINED void relax_colour(const grid *G, const factor *v, int colour, int rings, int ends, SUM w, global const REAL *b,
+                          global REAL *x)
+{
+    line at;
+    at.whole = 0;
+    FOR_EACH(row, G->work)
+    {
+        at.iy = (int)row % G->ny, at.layer = AXES == 2 ? at.iy : (int)row / G->ny;
+        line_enter(G, v, &at);
+        for (at.ix = first_of_colour(&at, colour); at.ix < G->nx; at.ix += 2) {
+            at.i = at.ix + G->nx * (int)row;
+            if (ends_at(G, &at, rings) == ends) relax_in_place(G, v, &at, w, b, x);
+        }
+    }
+}
+#else
+INLINED void relax_colour(const grid *G, const factor *v, int colour, int rings, int ends, SUM w, global const REAL *b,
+                          global REAL *x)
+{
+    const int pairs = (G->nx + 1) / 2, columns = AXES == 2 ? pairs : pairs * G->ny;
+    line at;
+    at.whole = 0;
+    FOR_EACH(column, G->work)
+    {
+        const int base = (int)column % columns, first = (int)column / columns * G->length;
+        const int end = min(first + G->length, layers_of(G));
+        for (at.layer = first; at.layer < end; at.layer++) {
+            at.iy = AXES == 2 ? at.layer : base / pairs;
+            at.ix = base % pairs * 2 + first_of_colour(&at, colour);
+            at.i = at.ix + G->nx * at.iy + (AXES == 2 ? 0 : layer_size(G) * at.layer);
+            if (at.ix < G->nx && ends_at(G, &at, rings) == ends) {
+                line_enter(G, v, &at);
+                relax_in_place(G, v, &at, w, b, x);
+            }
+        }
+    }
+}
+#endif
+
 // x += omega D^-1 (b - A x) where ix + iy + iz + colour is even, in place: the neighbours of such a
 // point have another colour. rings: a bit for each axis along which the last point meets the first one, and both would
-// have the same colour; only points that are the last of `ends` such axes are taken. CPUs: `work` rows. GPUs: `work` pieces of columns that are two points
-// wide, so that work-items side by side read side by side.
+// have the same colour; only points that are the last of `ends` such axes are taken.
 kernel void stencil_colour(GRID, int colour, int rings, int ends, ACC omega, global const REAL *restrict b, long b0,
                            global REAL *x, long x0)
 {
-    WEIGHTS
-    const int plane = nx * ny;
-    const SUM w = (SUM)omega;
-    b += b0, x += x0;
-#define GET_IN_PLACE(K, i) AT_##K(x, i)
-#define ENDS_HERE                                                                          \
-    ((rings & 1 && ix == nx - 1) + (rings & 2 && iy == ny - 1) + (rings & 4 && iz == nz - 1) == ends)
-#define RELAX_IN_PLACE(K, i, c, sum, diagonal) \
-    x[i] = (REAL)(c + w / diagonal * (AT_##K(b, i) - sum));
-#ifdef KRY_CPU
-    FOR_EACH(row, work)
-    {
-        const int iy = (int)row % ny, iz = (int)row / ny;
-        ROW
-        for (int ix = (iy + iz + colour) & 1; ix < nx; ix += 2) {
-            const int i = ix + nx * (int)row;
-            if (ENDS_HERE) {
-                POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
-            }
-        }
-    }
-#else
-    const int pairs = (nx + 1) / 2;
-#if AXES == 3
-    const int columns = pairs * ny;
-#define COLUMN_END(first) min(first + length, nz)
-#define ALONG         iy = base / pairs, iz = at
-#else
-    const int columns = pairs;
-#define COLUMN_END(first) min(first + length, ny)
-#define ALONG         iy = at, iz = 0
-#endif
-    FOR_EACH(column, work)
-    {
-        const int base = (int)column % columns, left = base % pairs * 2;
-        const int first = (int)column / columns * length, end = COLUMN_END(first);
-        for (int at = first; at < end; at++) {
-            const int ALONG, ix = left + ((iy + iz + colour) & 1);
-            const int i = ix + nx * iy + plane * iz;
-            if (ix < nx && ENDS_HERE) {
-                POINT(ONE, GET_IN_PLACE, RELAX_IN_PLACE)
-            }
-        }
-    }
-#endif
+    const grid G = GRID_PASS;
+    const factor v = { OF_X, x + x0, 0, 0 };
+    relax_colour(&G, &v, colour, rings, ends, (SUM)omega, b + b0, x + x0);
 }
 
 #pragma kry part from single to double
 
 #ifdef KRY_FP64
 
-#define OUTER_ONE          double
-#define OUTER_AT_ONE(p, i) (p)[i]
-#define OUTER_PUT_ONE(v, p, i) (p)[i] = (v)
-#define ROUND_ONE          (SUM)
-#define WIDEN_ONE          (double)
 #if LANES > 1
-#define OUTER_MANY         KRY_JOIN(double, LANES)
-#define ROUND_MANY         KRY_JOIN(convert_, T_MANY)
-#define WIDEN_MANY         KRY_JOIN(convert_, OUTER_MANY)
+typedef KRY_JOIN(double, LANES) wide_points;
+#define TO_WIDE    KRY_JOIN(convert_, KRY_JOIN(double, LANES))
+INLINED wide_points load_wide(const int whole, global const double *p, int i)
+{
+    wide_points v;
 #ifdef KRY_CPU
-#define OUTER_AT_MANY(p, i)     KRY_JOIN(vload, LANES)(0, (p) + (i))
-#define OUTER_PUT_MANY(v, p, i) KRY_JOIN(vstore, LANES)(v, 0, (p) + (i))
+    if (whole) return KRY_JOIN(vload, LANES)(0, p + i);
 #else
-#define OUTER_AT_MANY(p, i)     (*(global const OUTER_MANY *)((p) + (i)))
-#define OUTER_PUT_MANY(v, p, i) *(global OUTER_MANY *)((p) + (i)) = (v)
+    if (whole) return *(global const wide_points *)(p + i);
 #endif
+    v.s0 = p[i];
+    return v;
+}
+INLINED void store_wide(const int whole, global double *p, int i, wide_points v)
+{
+    if (!whole)
+        p[i] = v.s0;
+    else
+#ifdef KRY_CPU
+        KRY_JOIN(vstore, LANES)(v, 0, p + i);
+#else
+        *(global wide_points *)(p + i) = v;
+#endif
+}
+INLINED void add_wide_product(const int whole, totals *t, wide_points u, wide_points v)
+{
+    if (whole)
+        t->lanes += u * v;
+    else
+        ADD_PRODUCT(t->one, u.s0, v.s0);
+}
+#else
+typedef double wide_points;
+#define TO_POINTS (SUM)
+#define TO_WIDE   (double)
+INLINED double load_wide(const int whole, global const double *p, int i) { return p[i]; }
+INLINED void store_wide(const int whole, global double *p, int i, double v) { p[i] = v; }
+INLINED void add_wide_product(const int whole, totals *t, double u, double v) { ADD_PRODUCT(t->one, u, v); }
 #endif
 
 // y := unit[1] (x + c1 D^-1 (unit[0] b - A x)), b and y in double;  part[group] := the sums of (b y, b b). 5 words of
@@ -161,24 +198,25 @@ kernel void stencil_finish(GRID, ACC c1, global const double *restrict unit, glo
                            global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
-    WEIGHTS
-    SUMMED(by)
-    SUMMED(bb)
+    const grid G = GRID_PASS;
+    const factor v = { OF_X, x, 0, 0 };
     const SUM by_residual = (SUM)c1;
     const double into = unit[0], back = unit[1];
+    totals by = NO_TOTALS_YET, bb = NO_TOTALS_YET;
+    line at;
     b += b0, y += y0;
-#define GET_X(K, i) AT_##K(x, i)
-#define FINISH(K, i, c, sum, diagonal)                                                    \
-    {                                                                                     \
-        const OUTER_##K b_i = OUTER_AT_##K(b, i);                                         \
-        const T_##K v = c + by_residual / diagonal * (ROUND_##K(into * b_i) - sum);       \
-        const OUTER_##K y_i = back * WIDEN_##K(v);                                        \
-        OUTER_PUT_##K(y_i, y, i);                                                         \
-        ADD_PRODUCT_##K(by, b_i, y_i);                                                    \
-        ADD_PRODUCT_##K(bb, b_i, b_i);                                                    \
+    FOR_POINTS(at, &G, &v)
+    {
+        read_around(&G, &v, &at);
+        const points sum = sum_of_faces(&at), diagonal = diagonal_of(&G, &at);
+        const wide_points b_i = load_wide(at.whole, b, at.i);
+        const points x_i = at.c + by_residual / diagonal * (TO_POINTS(into * b_i) - sum);
+        const wide_points y_i = back * TO_WIDE(x_i);
+        store_wide(at.whole, y, at.i, y_i);
+        add_wide_product(at.whole, &by, b_i, y_i);
+        add_wide_product(at.whole, &bb, b_i, b_i);
     }
-    SWEEP(GET_X, FINISH)
-    const TOTAL2 total = group_sum2(BOTH(SUM_OF(by), SUM_OF(bb)), lane);
+    const TOTAL2 total = group_sum2(BOTH(total_of_points(by), total_of_points(bb)), lane);
     if (get_local_id(0) == 0) part[SUM_PLACE] = total;
 }
 
