@@ -1,5 +1,5 @@
 // box.cl - products and relaxation with a stored stencil. Host: src/multigrid/box.c. box.clh says how the numbers
-// lie. On CPUs a group has a share of the points, row by row, LANES of them at once between the ends of a row.
+// lie. On CPUs a group has a share of the points, row by row, VW of them at once between the ends of a row.
 
 #include "common/kry.clh"
 #include "multigrid/box.clh"
@@ -28,7 +28,7 @@ kernel void box_colour(BOX_PARAMS, int points, int first_x, int first_y, int fir
         take_rows_beside(&A, iy, iz, &p);
         take_point(&A, i, ix, &p);
         const SUM sum = box_row(a, &p, x, &c, &diagonal);
-        x[i] = (REAL)(c + w / diagonal * (AT_ONE(b, i) - sum));
+        x[i] = (REAL)(c + w / diagonal * ((SUM)b[i] - sum));
     }
 }
 
@@ -50,7 +50,7 @@ kernel void box_diagonal(BOX_PARAMS, global REAL *d, long d0)
 
 #ifdef KRY_CPU
 
-// ---- LANES points of a row at once, from p->i on: the functions of box.clh for vectors ----
+// ---- VW points of a row at once, from p->i on: the functions of box.clh for vectors ----
 
 INLINED void take_points(const box *A, int i, int ix, place *p)
 {
@@ -58,18 +58,18 @@ INLINED void take_points(const box *A, int i, int ix, place *p)
     p->west = -1, p->east = 1, p->shift = EDGE - ix;
 }
 
-INLINED T_MANY numbers_at(global const REAL *a, const place *p, int slot, int i)
+INLINED SUMV numbers_at(global const REAL *a, const place *p, int slot, int i)
 {
     global const REAL *numbers = a + (size_t)slot * p->work;
-    return ROWS_ALIKE ? (T_MANY)((SUM)numbers[i + p->shift]) : AT_MANY(numbers, i);
+    return ROWS_ALIKE ? (SUMV)((SUM)numbers[i + p->shift]) : LOAD_SUMV(numbers + i);
 }
 
-INLINED T_MANY beside_couplings(global const REAL *x, int j, T_MANY own)
+INLINED SUMV beside_couplings(global const REAL *x, int j, SUMV own)
 {
-    return IN_FLUX_FORM ? AT_MANY(x, j) - own : AT_MANY(x, j);
+    return IN_FLUX_FORM ? LOAD_SUMV(x + j) - own : LOAD_SUMV(x + j);
 }
 
-INLINED T_MANY add_rows_above(global const REAL *a, const place *p, global const REAL *x, int step, int s, T_MANY own, T_MANY sum)
+INLINED SUMV add_rows_above(global const REAL *a, const place *p, global const REAL *x, int step, int s, SUMV own, SUMV sum)
 {
     const int i = p->i, j = i + step;
     sum += numbers_at(a, p, s, i) * beside_couplings(x, j - 1, own) +
@@ -77,7 +77,7 @@ INLINED T_MANY add_rows_above(global const REAL *a, const place *p, global const
     return sum + numbers_at(a, p, s + 2, i) * beside_couplings(x, j + 1, own);
 }
 
-INLINED T_MANY add_rows_below(global const REAL *a, const place *p, global const REAL *x, int have, int step, int s, T_MANY own, T_MANY sum)
+INLINED SUMV add_rows_below(global const REAL *a, const place *p, global const REAL *x, int have, int step, int s, SUMV own, SUMV sum)
 {
     const int j = p->i + step;
     if (!have) return sum;
@@ -86,12 +86,12 @@ INLINED T_MANY add_rows_below(global const REAL *a, const place *p, global const
     return sum + numbers_at(a, p, s + 2, j - 1) * beside_couplings(x, j - 1, own);
 }
 
-INLINED T_MANY box_rows(global const REAL *a, const place *p, global const REAL *x, T_MANY *own, T_MANY *diagonal)
+INLINED SUMV box_rows(global const REAL *a, const place *p, global const REAL *x, SUMV *own, SUMV *diagonal)
 {
     const int i = p->i, south = p->south, north = p->north, behind = p->behind, ahead = p->ahead;
-    const T_MANY c = AT_MANY(x, i), entry = numbers_at(a, p, 0, i);
+    const SUMV c = LOAD_SUMV(x + i), entry = numbers_at(a, p, 0, i);
     *own = c, *diagonal = entry;
-    T_MANY sum = (IN_FLUX_FORM ? numbers_at(a, p, HALF, i) : entry) * c +
+    SUMV sum = (IN_FLUX_FORM ? numbers_at(a, p, HALF, i) : entry) * c +
                  numbers_at(a, p, 1, i) * beside_couplings(x, i + 1, c);
     sum += numbers_at(a, p, 1, i - 1) * beside_couplings(x, i - 1, c);
     if (AXES == 3) {
@@ -110,12 +110,12 @@ INLINED T_MANY box_rows(global const REAL *a, const place *p, global const REAL 
 }
 
 // See `relaxed`.
-INLINED T_MANY relaxed_many(const relaxation *S, int i, T_MANY b_i, T_MANY c, T_MANY sum, T_MANY diagonal, T_MANY *s)
+INLINED SUMV relaxed_many(const relaxation *S, int i, SUMV b_i, SUMV c, SUMV sum, SUMV diagonal, SUMV *s)
 {
-    const T_MANY over = ROWS_ALIKE ? (T_MANY)(S->by_residual / diagonal.s0) : S->by_residual / diagonal;
-    const T_MANY x_i = S->by_x * c, r_i = b_i - S->by_x * sum;
-    T_MANY y_i = x_i + over * r_i;
-    if (S->by_step != 0) y_i += S->by_step * (S->has_old ? x_i - S->by_old * AT_MANY(S->old, i) : x_i);
+    const SUMV over = ROWS_ALIKE ? (SUMV)(S->by_residual / diagonal.s0) : S->by_residual / diagonal;
+    const SUMV x_i = S->by_x * c, r_i = b_i - S->by_x * sum;
+    SUMV y_i = x_i + over * r_i;
+    if (S->by_step != 0) y_i += S->by_step * (S->has_old ? x_i - S->by_old * LOAD_SUMV(S->old + i) : x_i);
     *s = S->sums == 1 ? r_i : b_i;
     return y_i;
 }
@@ -139,8 +139,8 @@ INLINED void take_row(const box *A, int i, int last, row *r, place *p)
 // a vector may be done with some that are done already.
 INLINED int vector_at(const row *r, int i, int again)
 {
-    const int fits = again ? i < r->inner_end && r->inner_end - r->inner >= LANES : i + LANES <= r->inner_end;
-    return i >= r->inner && fits ? min(i, r->inner_end - LANES) : -1;
+    const int fits = again ? i < r->inner_end && r->inner_end - r->inner >= VW : i + VW <= r->inner_end;
+    return i >= r->inner && fits ? min(i, r->inner_end - VW) : -1;
 }
 
 // y := alpha A x + beta b; with beta == 0, b is not read. b may be y. Words: 5 or 14 of A, 2, and 1 of b.
@@ -159,16 +159,16 @@ kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long
         while (i < r.end) {
             const int vector = vector_at(&r, i, again);
             if (vector >= 0) {
-                T_MANY c, diagonal;
+                SUMV c, diagonal;
                 take_points(&A, vector, vector - r.begin, &p);
-                const T_MANY sum = box_rows(a, &p, x, &c, &diagonal);
-                PUT_MANY(by * sum + (by_b == 0 ? (T_MANY)0 : by_b * AT_MANY(b, vector)), y, vector);
-                i = vector + LANES;
+                const SUMV sum = box_rows(a, &p, x, &c, &diagonal);
+                store_many(by * sum + (by_b == 0 ? (SUMV)0 : by_b * LOAD_SUMV(b + vector)), y + vector);
+                i = vector + VW;
             } else {
                 SUM c, diagonal;
                 take_point(&A, i, i - r.begin, &p);
                 const SUM sum = box_row(a, &p, x, &c, &diagonal);
-                PUT_ONE(by * sum + (by_b == 0 ? (SUM)0 : by_b * AT_ONE(b, i)), y, i);
+                y[i] = (REAL)(by * sum + (by_b == 0 ? (SUM)0 : by_b * (SUM)b[i]));
                 i++;
             }
         }
@@ -182,8 +182,8 @@ kernel void box_relax(BOX_PARAMS, RELAX_PARAMS)
     const box A = BOX_PASS;
     const relaxation S = RELAX_PASS;
     const int again = sums == 0 && !has_old, last = (int)chunk_end(work);
-    SUMMED(products)
-    SUMMED(squares)
+    TOTAL products = NO_TOTAL, squares = NO_TOTAL;
+    TOTALV many_products = NO_TOTALV, many_squares = NO_TOTALV;
     b += b0, x += x0, y += y0;
     for (int i = (int)chunk_begin(work); i < last;) {
         row r;
@@ -192,29 +192,29 @@ kernel void box_relax(BOX_PARAMS, RELAX_PARAMS)
         while (i < r.end) {
             const int vector = vector_at(&r, i, again);
             if (vector >= 0) {
-                T_MANY c = 0, sum = 0, diagonal, s_i, b_i = AT_MANY(b, vector);
+                SUMV c = 0, sum = 0, diagonal, s_i, b_i = LOAD_SUMV(b + vector);
                 take_points(&A, vector, vector - r.begin, &p);
                 if (has_x) sum = box_rows(a, &p, x, &c, &diagonal);
                 else diagonal = numbers_at(a, &p, 0, vector);
-                const T_MANY y_i = relaxed_many(&S, vector, b_i, c, sum, diagonal, &s_i);
-                PUT_MANY(y_i, y, vector);
-                ADD_PRODUCT_MANY(products, b_i, y_i);
-                ADD_PRODUCT_MANY(squares, s_i, s_i);
-                i = vector + LANES;
+                const SUMV y_i = relaxed_many(&S, vector, b_i, c, sum, diagonal, &s_i);
+                store_many(y_i, y + vector);
+                ADD_PRODUCTV(many_products, b_i, y_i);
+                ADD_PRODUCTV(many_squares, s_i, s_i);
+                i = vector + VW;
             } else {
-                SUM c = 0, sum = 0, diagonal, s_i, b_i = AT_ONE(b, i);
+                SUM c = 0, sum = 0, diagonal, s_i, b_i = (SUM)b[i];
                 take_point(&A, i, i - r.begin, &p);
                 if (has_x) sum = box_row(a, &p, x, &c, &diagonal);
                 else diagonal = number_at(a, &p, 0, i);
                 const SUM y_i = relaxed(&S, i, b_i, c, sum, S.by_residual / diagonal, &s_i);
-                PUT_ONE(y_i, y, i);
-                ADD_PRODUCT_ONE(products, b_i, y_i);
-                ADD_PRODUCT_ONE(squares, s_i, s_i);
+                y[i] = (REAL)y_i;
+                ADD_PRODUCT(products, b_i, y_i);
+                ADD_PRODUCT(squares, s_i, s_i);
                 i++;
             }
         }
     }
-    leave_sums(sums, SUM_OF(products), SUM_OF(squares), lane, part);
+    leave_sums(sums, ALL_LANES(many_products, products), ALL_LANES(many_squares, squares), lane, part);
 }
 
 #else // a work-item has one point, and then one that is as far away as there are work-items
@@ -234,7 +234,7 @@ kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long
         take_rows_beside(&A, i / nx % ny, i / (nx * ny), &p);
         take_point(&A, i, i % nx, &p);
         const SUM sum = box_row(a, &p, x, &c, &diagonal);
-        y[i] = (REAL)(by * sum + (by_b == 0 ? (SUM)0 : by_b * AT_ONE(b, i)));
+        y[i] = (REAL)(by * sum + (by_b == 0 ? (SUM)0 : by_b * (SUM)b[i]));
     }
 }
 
@@ -255,7 +255,7 @@ kernel void box_relax(BOX_PARAMS, RELAX_PARAMS)
         take_point(&A, i, i % nx, &p);
         if (has_x) sum = box_row(a, &p, x, &c, &diagonal);
         else diagonal = number_at(a, &p, 0, i);
-        const SUM b_i = AT_ONE(b, i);
+        const SUM b_i = (SUM)b[i];
         const SUM y_i = relaxed(&S, i, b_i, c, sum, S.by_residual / diagonal, &s_i);
         y[i] = (REAL)y_i;
         ADD_PRODUCT(products, b_i, y_i);

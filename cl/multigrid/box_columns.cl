@@ -5,9 +5,8 @@
 // column of points and marches along z. What it finds in a layer, at its own point and the eight around it, adds to
 // three sums: those of the rows in this layer, in the one before, which is complete with it, and in the one behind.
 // So there are nine numbers to read for a row of 27 entries, and no sides to look for. Columns that are not there
-// have number 0 where their numbers would multiply something. The number of its own column, and what it needs
-// besides, a work-item reads a turn before they are used, when there is nothing yet to wait for: then what it reads
-// beside is in the cache.
+// have number 0 where their numbers would multiply something. A work-item reads x of its own column, and b, a turn
+// before they are used, when there is nothing yet to wait for: then what it reads beside is in the cache.
 //
 // ALONG  along z the numbers of a column are alike between EDGE layers at either end, and the same upwards
 //        as downwards, up to rounding: those of constant coefficients. Then 18 numbers are kept in registers
@@ -98,7 +97,7 @@ INLINED SUM downward_number(const box *A, global const REAL *a, const column *C,
 INLINED SUM value_beside(const box *A, const column *C, global const REAL *x, int dx, int dy)
 {
     const int to = C->number + step_x(dx, C->west, C->east) + step_y(C, dy) + A->nx * A->ny * C->layer;
-    return dx == 0 && dy == 0 ? C->now : AT_ONE(x, to);
+    return dx == 0 && dy == 0 ? C->now : (SUM)x[to];
 }
 
 // Whether layer z is between the ends of its column, whose numbers are kept.
@@ -113,8 +112,8 @@ INLINED void begin_column(const box *A, global const REAL *a, const tiling *t, i
     const int like_inner = A->alike && ix >= EDGE && ix < A->nx - EDGE;
 
     C->first = task / t->tiles * length, C->end = in_grid ? min(C->first + length, A->nz) : C->first - 2;
-    C->west = step_to(ix, -1, A->nx, 1, A->wraps & 1), C->east = step_to(ix, 1, A->nx, 1, A->wraps & 1);
-    C->south = step_to(iy, -1, A->ny, A->nx, A->wraps & 2), C->north = step_to(iy, 1, A->ny, A->nx, A->wraps & 2);
+    C->west = step_beside(ix, -1, A->nx, 1, A->wraps & 1), C->east = step_beside(ix, 1, A->nx, 1, A->wraps & 1);
+    C->south = step_beside(iy, -1, A->ny, A->nx, A->wraps & 2), C->north = step_beside(iy, 1, A->ny, A->nx, A->wraps & 2);
     C->number = ix + A->nx * iy, C->own = like_inner ? EDGE + A->nx * iy : C->number;
     C->number_west = like_inner ? -1 : C->west, C->number_east = like_inner ? 1 : C->east;
     if (IS_ALONG && A->nz > 2 * EDGE) {
@@ -126,7 +125,7 @@ INLINED void begin_column(const box *A, global const REAL *a, const tiling *t, i
     }
     C->diagonal = 0, C->inverse = 0, C->c = 0, C->now = 0, C->before = 0, C->here = 0, C->behind = 0;
     C->layer = layer_at(A, C->first - 1);
-    if (C->layer >= 0) C->now = AT_ONE(x, C->number + A->nx * A->ny * C->layer);
+    if (C->layer >= 0) C->now = (SUM)x[C->number + A->nx * A->ny * C->layer];
 }
 
 // Add layer z, where the march is, to the sums of the rows of layers z - 1, z and z + 1, the last of which is new.
@@ -185,8 +184,8 @@ kernel void box_columns_apply(BOX_PARAMS, int length, ACC alpha, global const RE
         for (int iz = C.first - 1; iz <= C.end; iz++) {
             const int next = layer_at(&A, iz + 1);
             SUM coming = 0, coming_of_b = 0;
-            if (iz < C.end && next >= 0) coming = AT_ONE(x, C.number + plane * next);
-            if (iz >= C.first && iz < C.end && by_b != 0) coming_of_b = by_b * AT_ONE(b, C.number + plane * iz);
+            if (iz < C.end && next >= 0) coming = (SUM)x[C.number + plane * next];
+            if (iz >= C.first && iz < C.end && by_b != 0) coming_of_b = by_b * (SUM)b[C.number + plane * iz];
             add_layer(&A, a, x, iz, &C);
             if (iz > C.first) y[C.number + plane * (iz - 1)] = (REAL)(by * C.before + of_b);
             march_on(next, coming, &C);
@@ -210,7 +209,7 @@ kernel void box_columns_relax(BOX_PARAMS, int length, RELAX_PARAMS)
     {
         const int i = (int)at;
         place p;
-        SUM s_i, b_i = AT_ONE(b, i);
+        SUM s_i, b_i = (SUM)b[i];
         take_point(&A, i, i % nx, &p);
         const SUM y_i = relaxed(&S, i, b_i, 0, 0, S.by_residual * (1 / number_at(a, &p, 0, i)), &s_i);
         y[i] = (REAL)y_i;
@@ -224,8 +223,8 @@ kernel void box_columns_relax(BOX_PARAMS, int length, RELAX_PARAMS)
         for (int iz = C.first - 1; iz <= C.end; iz++) {
             const int next = layer_at(&A, iz + 1);
             SUM coming = 0, coming_b = 0;
-            if (iz < C.end && next >= 0) coming = AT_ONE(x, C.number + plane * next);
-            if (iz >= C.first && iz < C.end) coming_b = AT_ONE(b, C.number + plane * iz);
+            if (iz < C.end && next >= 0) coming = (SUM)x[C.number + plane * next];
+            if (iz >= C.first && iz < C.end) coming_b = (SUM)b[C.number + plane * iz];
             add_layer(&A, a, x, iz, &C);
             if (iz > C.first) {
                 const int i = C.number + plane * (iz - 1);

@@ -21,10 +21,10 @@
 // fill a vector is done with some that are done already.
 INLINED int take_points(const transfer *P, int j, int begin, int end, point *p)
 {
-    const int row = j - j % P->cx, inner_end = min(row + P->cx - EDGE, end), first = min(j, inner_end - LANES);
+    const int row = j - j % P->cx, inner_end = min(row + P->cx - EDGE, end), first = min(j, inner_end - VW);
     p->many = j >= row + EDGE && j < inner_end && first >= max(row + EDGE, begin);
     p->x = (p->many ? first : j) - row, p->y = j / P->cx % P->cy, p->z = j / (P->cx * P->cy);
-    return p->many ? first + LANES : j + 1;
+    return p->many ? first + VW : j + 1;
 }
 #else
 // The points of a row whose numbers shall be there, and the k-th of all such points.
@@ -100,7 +100,7 @@ INLINED void weigh_around(const fine_grid *A, const transfer *P, const point *c,
 kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
 {
     const fine_grid A = FINE_PASS;
-    const transfer P = COARSER_GRID;
+    const transfer P = COARSER_GRID(wraps);
     point c;
 #ifdef IN_VECTORS
     const int begin = (int)chunk_begin(P.coarse), end = (int)chunk_end(P.coarse);
@@ -196,7 +196,7 @@ INLINED void galerkin(const fine_grid *A, const transfer *P, const point *q, glo
 kernel void box_galerkin(FINE_PARAMS, global const REAL *restrict w, global REAL *restrict c)
 {
     const fine_grid A = FINE_PASS;
-    const transfer P = COARSER_GRID;
+    const transfer P = COARSER_GRID(wraps);
     point q;
 #ifdef IN_VECTORS
     const int begin = (int)chunk_begin(P.coarse), end = (int)chunk_end(P.coarse);

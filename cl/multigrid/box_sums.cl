@@ -11,7 +11,7 @@
 // What the row of point p of A adds up to: exactly 0 where no side has given values.
 INLINED SUM row_sum(const fine_grid *A, const point *p, SUM of_entries)
 {
-    return AT_ONE(A->a + (size_t)HALF * A->work, number_of(A->nx, A->ny, p));
+    return (SUM)(A->a + (size_t)HALF * A->work)[number_of(A->nx, A->ny, p)];
 }
 
 #elif defined(BOX)
@@ -67,7 +67,7 @@ INLINED SUM product_with_ones(const fine_grid *A, const point *p, global const R
 kernel void box_sums(FINE_PARAMS, global const REAL *restrict w, global const REAL *restrict v, global REAL *c)
 {
     const fine_grid A = FINE_PASS;
-    const transfer P = COARSER_GRID;
+    const transfer P = COARSER_GRID(wraps);
     FOR_EACH(i, P.coarse)
     {
         const int j = (int)i, jx = j % P.cx, jy = j / P.cx % P.cy, jz = j / (P.cx * P.cy);
@@ -86,11 +86,11 @@ kernel void box_sums(FINE_PARAMS, global const REAL *restrict w, global const RE
             const int to_x = beside(jx, -dx, P.cx, wraps & 1);
             const int to_y = beside(jy, -dy, P.cy, wraps & 2);
             const int to_z = beside(jz, -dz, P.cz, wraps & 4);
-            couplings += AT_ONE(c + (size_t)k * P.coarse, j);
+            couplings += (SUM)(c + (size_t)k * P.coarse)[j];
             if (to_x < 0 || to_y < 0 || to_z < 0) continue;
-            couplings += AT_ONE(c + (size_t)k * P.coarse, to_x + P.cx * (to_y + P.cy * to_z));
+            couplings += (SUM)(c + (size_t)k * P.coarse)[to_x + P.cx * (to_y + P.cy * to_z)];
         }
-        PUT_ONE(sum, c + (size_t)HALF * P.coarse, j);
-        PUT_ONE(sum - couplings, c, j);
+        (c + (size_t)HALF * P.coarse)[j] = (REAL)sum;
+        c[j] = (REAL)(sum - couplings);
     }
 }

@@ -58,7 +58,7 @@ INLINED void scale(TABLES, SUM step, global const REAL *b, global REAL *x)
         const int i = (int)at;
         place p;
         take_point(&A, i, i % A.nx, &p);
-        x[i] = (REAL)(step / number_at(a, &p, 0, i) * AT_ONE(b, i));
+        x[i] = (REAL)(step / number_at(a, &p, 0, i) * (SUM)b[i]);
     }
 }
 
@@ -75,7 +75,7 @@ INLINED void sweep(TABLES, int smooths, SUM step, global const REAL *b, global c
         SUM c, diagonal;
         take_rows_beside(&A, i / A.nx % A.ny, i / (A.nx * A.ny), &p);
         take_point(&A, i, i % A.nx, &p);
-        const SUM r = AT_ONE(b, i) - box_row(a, &p, x, &c, &diagonal);
+        const SUM r = (SUM)b[i] - box_row(a, &p, x, &c, &diagonal);
         y[i] = (REAL)(smooths ? c + step / diagonal * r : r);
     }
 }
@@ -111,7 +111,7 @@ INLINED void restrict_to(TABLES, global const REAL *r, global REAL *c)
                     const int y = fine_place(jy, P.by_y, dy, P.ny, P.wraps & 2);
                     const int z = fine_place(jz, P.by_z, dz, P.nz, P.wraps & 4);
                     sum += weight_or_one(&P, w, dx, dy, dz, j + weight_shift(&P, jx)) *
-                           AT_ONE(r, x + P.nx * (y + P.ny * z));
+                           (SUM)r[x + P.nx * (y + P.ny * z)];
                 }
         c[j] = (REAL)sum;
     }
@@ -130,7 +130,7 @@ INLINED void prolong(TABLES, global const REAL *e, global REAL *x)
         const int i = (int)at, ix = i % P.nx, iy = i / P.nx % P.ny, iz = i / (P.nx * P.ny);
         const int jx = ix >> P.by_x, jy = iy >> P.by_y, jz = iz >> P.by_z;
         const int odd_x = P.by_x & ix, odd_y = P.by_y & iy, odd_z = P.by_z & iz;
-        SUM sum = AT_ONE(x, i);
+        SUM sum = (SUM)x[i];
         for (int pz = 0; pz <= odd_z; pz++)
             for (int py = 0; py <= odd_y; py++)
                 for (int px = 0; px <= odd_x; px++) {
@@ -140,7 +140,7 @@ INLINED void prolong(TABLES, global const REAL *e, global REAL *x)
                     const int dx = odd_x - 2 * px, dy = odd_y - 2 * py, dz = odd_z - 2 * pz;
                     const int to = to_x + P.cx * (to_y + P.cy * to_z);
                     if (to_x < 0 || to_y < 0 || to_z < 0) continue;
-                    sum += weight_or_one(&P, w, dx, dy, dz, to + weight_shift(&P, jx)) * AT_ONE(e, to);
+                    sum += weight_or_one(&P, w, dx, dy, dz, to + weight_shift(&P, jx)) * (SUM)e[to];
                 }
         x[i] = (REAL)sum;
     }
@@ -158,7 +158,7 @@ void solve(int k, int stride, global const REAL *restrict G, global const REAL *
         SUM sum = 0;
 #pragma unroll 8
         for (int j = slice; j < end; j += slices)
-            sum += AT_ONE(G, (size_t)j * stride + row) * AT_ONE(b, j);
+            sum += (SUM)G[(size_t)j * stride + row] * (SUM)b[j];
         part[l] = (REAL)sum;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int s = 1; s < slices && l < k; s++) sum += part[l + s * k];
@@ -190,14 +190,14 @@ box_tail(int levels, int count, TABLES, global REAL *room, int k, int stride,
         const int in_own = !down && !(count & 1);
         global REAL *from = in_own ? own : other, *to = in_own ? other : own;
         if (down)
-            scale(p, numbers, AT_ONE(step, 0), rhs, from);
+            scale(p, numbers, (SUM)step[0], rhs, from);
         else
             prolong(p, numbers, room + next[PLAN_X], from);
         ALL_MET();
         for (int s = 1; s <= count; s++) {
             const int smooths = !down || s < count; // going down, the residual comes last
             const int nth = down ? min(s, count - 1) : count - s;
-            sweep(p, numbers, smooths, AT_ONE(step, nth), rhs, from, to);
+            sweep(p, numbers, smooths, (SUM)step[nth], rhs, from, to);
             ALL_MET();
             global REAL *swept = to;
             to = from, from = swept;

@@ -23,10 +23,10 @@ INLINED void take_coarse_point(const transfer *P, int j, coarse_point *p)
 
 #ifdef KRY_CPU
 
-// Whether LANES points of a row, the first of which is p, are between its ends and before point `last`.
+// Whether VW points of a row, the first of which is p, are between its ends and before point `last`.
 INLINED int begins_vector(const transfer *P, const coarse_point *p, int last)
 {
-    return p->x >= EDGE && p->x + LANES <= P->cx - EDGE && p->j + LANES <= last;
+    return p->x >= EDGE && p->x + VW <= P->cx - EDGE && p->j + VW <= last;
 }
 
 // y := alpha P' x + beta y; with beta == 0, y is not read. Words for each fine number: 1 of x; of each coarse
@@ -40,7 +40,7 @@ kernel void box_restrict(TRANSFER_PARAMS)
         coarse_point p;
         take_coarse_point(&P, j, &p);
         const int many = begins_vector(&P, &p, last);
-        T_MANY sums = 0;
+        SUMV sums = 0;
         SUM sum = 0;
         for (int dz = -CZ; dz <= CZ; dz++)
             for (int dy = -CY; dy <= CY; dy++) {
@@ -50,9 +50,9 @@ kernel void box_restrict(TRANSFER_PARAMS)
                 if (many) sums = add_shares(&P, w, p.x, j, row, dy, dz, sums);
                 else sum = add_share(&P, w, p.x, j, row, dy, dz, sum);
             }
-        if (many) PUT_MANY(old == 0 ? by * sums : by * sums + old * AT_MANY(y, j), y, j);
+        if (many) store_many(old == 0 ? by * sums : by * sums + old * LOAD_SUMV(y + j), y + j);
         else put_scaled(by, sum, old, y, y, j);
-        j += many ? LANES : 1;
+        j += many ? VW : 1;
     }
 }
 
@@ -73,14 +73,14 @@ kernel void box_prolong(TRANSFER_PARAMS)
                 if (fy >= ny || fz >= nz) continue;
                 global REAL *row = y + nx * (fy + ny * fz);
                 if (many) {
-                    T_MANY odd, even = corrections(&P, w, p.x, p.y, p.z, odd_y, odd_z, x, &odd);
+                    SUMV odd, even = corrections(&P, w, p.x, p.y, p.z, odd_y, odd_z, x, &odd);
                     put_pairs(&P, p.x, by, even, odd, old, row, row);
                 } else {
                     SUM odd, even = correction(&P, w, p.x, p.y, p.z, odd_y, odd_z, x, &odd);
                     put_pair(&P, p.x, by, even, odd, old, row, row);
                 }
             }
-        j += many ? LANES : 1;
+        j += many ? VW : 1;
     }
 }
 

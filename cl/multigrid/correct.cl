@@ -55,7 +55,7 @@ INLINED SUM weight_of(const transfer *P, global const REAL *w, const column *C, 
 
 INLINED SUM e_of(const transfer *P, global const REAL *e, const column *C, int q, int jz)
 {
-    return AT_ONE(e, C->to[q] + P->cx * P->cy * jz);
+    return (SUM)e[C->to[q] + P->cx * P->cy * jz];
 }
 
 // The column at (gx, gy), in the grid or outside of it.
@@ -142,8 +142,8 @@ correct_and_step(GRID, ACC step, global const REAL *restrict w, global const REA
 {
     local REAL left_there[2][GROUP];
     WEIGHTS
-    const int wraps = WRAPS, plane = nx * ny, lane = get_local_id(0), lx = lane % WIDE, ly = lane / WIDE;
-    const transfer P = COARSER_GRID;
+    const int plane = nx * ny, lane = get_local_id(0), lx = lane % WIDE, ly = lane / WIDE;
+    const transfer P = COARSER_GRID(WRAPS);
     const SUM weight_z = ZL == PERIODIC && nz == 1 ? (SUM)0 : wz;
     const int tiles_x = (nx + OWN_X - 1) / OWN_X, tiles = tiles_x * ((ny + OWN_Y - 1) / OWN_Y);
     b += b0, x += x0, e += e0, y += y0;

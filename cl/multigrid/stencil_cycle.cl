@@ -1,5 +1,5 @@
 // stencil_cycle.cl - what a cycle of multigrid does on a grid operator's level, in one pass down and one up,
-// for CPUs. Host: src/mg/box_passes.c. Points are met as sweep.clh says, weights lie as box.clh says.
+// for CPUs. Host: src/mg/box_passes.c. Points are met as sweep.clh says, weights lie as transfer.clh says.
 //
 // A group has a run of layers along the last axis. It goes through them once: as soon as a layer has had its
 // first smoothing step, the one before it can have the second, and so on, to the residual and the coarse
@@ -10,13 +10,12 @@
 
 #include "common/kry.clh"
 #include "grid/sweep.clh"
-#include "multigrid/box.clh"
+#include "multigrid/transfer.clh"
 
 #ifdef KRY_CPU // for others there is nothing here
 
 enum { MOST_STEPS = 4, RING = 4 };
 #define wraps  ((XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (AXES == 3 && ZL == PERIODIC))
-#define coarse (cx * cy * cz)
 #if AXES == 2
 #define CLAST CY
 #else
@@ -25,12 +24,20 @@ enum { MOST_STEPS = 4, RING = 4 };
 #define SIZES                                                                             \
     const int plane = nx * ny, cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;
 
+#define SHARE_ONE       add_share
+#define SHARE_MANY      add_shares
+#define CORRECTION_ONE  correction
+#define CORRECTION_MANY corrections
+#define PUT_PAIR_ONE    put_pair
+#define PUT_PAIR_MANY   put_pairs
+
 #define STEP_PARAMS_OF                                                                    \
     int count, ACC s0, ACC s1, ACC s2, ACC s3, global const REAL *restrict w
 // ring: of this group. from, until: its coarse layers. own, own_end: the fine layers that are its to write.
 #define CYCLE_BEGIN                                                                       \
     WEIGHTS                                                                               \
     SIZES                                                                                 \
+    const transfer P = COARSER_GRID(wraps);                                               \
     SUM step[MOST_STEPS];                                                                 \
     step[0] = (SUM)s0, step[1] = (SUM)s1, step[2] = (SUM)s2, step[3] = (SUM)s3;           \
     global REAL *ring =                                                                   \
@@ -160,7 +167,7 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
 #define RESTRICT_FROM(K, dl, dy, dz, fine_row)                                            \
     if (HAVE_LAYER((jl << CLAST) + (dl))) {                                               \
         global const REAL *row = ring + RING_AT(0, (jl << CLAST) + (dl)) + nx * (fine_row); \
-        RESTRICT_ROW(K, row, dy, dz)                                                      \
+        sum = SHARE_##K(&P, w, jx, j, row, dy, dz, sum);                                  \
     }
 #if AXES == 2
 #define RESTRICT_LAYERS(K) \
@@ -233,10 +240,8 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
                 const int jy = iy >> CY, jz = iz >> CZ;
 #define ADD_CORRECTION(K)                                                                 \
     {                                                                                     \
-        const int j = jx + cx * (jy + cy * jz);                                           \
-        const SUM by = 1, old = 1;                                                        \
-        PROLONG_ROW(K, e, odd_y, odd_z)                                                   \
-        PUT_PAIR_##K(even, odd, x + start, ring + here + at)                              \
+        T_##K odd, even = CORRECTION_##K(&P, w, jx, jy, jz, odd_y, odd_z, e, &odd);       \
+        PUT_PAIR_##K(&P, jx, 1, even, odd, 1, x + start, ring + here + at);               \
     }
                 for (int jx = 0; jx < cx;) {
                     if (BETWEEN_EDGES(jx)) {
