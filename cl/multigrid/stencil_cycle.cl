@@ -15,98 +15,198 @@
 #ifdef KRY_CPU // for others there is nothing here
 
 enum { MOST_STEPS = 4, RING = 4 };
-#define wraps  ((XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (AXES == 3 && ZL == PERIODIC))
-#if AXES == 2
-#define CLAST CY
-#else
-#define CLAST CZ
-#endif
-#define SIZES                                                                             \
-    const int plane = nx * ny, cx = (nx + CX) >> CX, cy = (ny + CY) >> CY, cz = (nz + CZ) >> CZ;
 
-#define SHARE_ONE       add_share
-#define SHARE_MANY      add_shares
-#define CORRECTION_ONE  correction
-#define CORRECTION_MANY corrections
-#define PUT_PAIR_ONE    put_pair
-#define PUT_PAIR_MANY   put_pairs
-
-#define STEP_PARAMS_OF                                                                    \
-    int count, ACC s0, ACC s1, ACC s2, ACC s3, global const REAL *restrict w
 // ring: of this group. from, until: its coarse layers. own, own_end: the fine layers that are its to write.
-#define CYCLE_BEGIN                                                                       \
-    WEIGHTS                                                                               \
-    SIZES                                                                                 \
-    const transfer P = COARSER_GRID(wraps);                                               \
-    SUM step[MOST_STEPS];                                                                 \
-    step[0] = (SUM)s0, step[1] = (SUM)s1, step[2] = (SUM)s2, step[3] = (SUM)s3;           \
-    global REAL *ring =                                                                   \
-        scratch + (size_t)get_group_id(0) * (MOST_STEPS + 1) * RING * (size_t)LAYER;      \
-    const int from = (int)chunk_begin(work), until = (int)chunk_end(work);                \
-    const int own = from << CLAST, own_end = min(until << CLAST, LAST_SIZE);
+typedef struct cycle {
+    grid G;
+    transfer P;
+    global const REAL *w;
+    global REAL *ring;
+    int from, until, own, own_end;
+} cycle;
 
-// Layers are counted on beyond the ends of a periodic axis; which one of the grid it is, and whether there is
-// one.
-#define HAVE_LAYER(l) (LAST_LOW == PERIODIC || ((l) >= 0 && (l) < LAST_SIZE))
-#define LAYER_OF(l)   (((l) % LAST_SIZE + LAST_SIZE) % LAST_SIZE)
-// Where a layer of a stage is in the ring, and how far point i of it is from there.
-#define RING_AT(stage, l) (((long)(stage) * RING + ((l) & (RING - 1))) * LAYER)
-#define RING_FROM(stage, l, layer) (RING_AT(stage, l) - (long)(layer) * LAYER)
+#define STEP_PARAMS_OF int count, ACC s0, ACC s1, ACC s2, ACC s3, global const REAL *restrict w
+#define CYCLE_PASS     { GRID_PASS, COARSER_GRID(wraps), w, scratch, 0, 0, 0, 0 }
+
+// By how many bits numbers of layers are shifted on the coarse grid.
+INLINED int coarsened_layers(void) { return AXES == 2 ? CY : CZ; }
+
+INLINED void cycle_begin(cycle *C)
+{
+    C->ring += (size_t)get_group_id(0) * (MOST_STEPS + 1) * RING * (size_t)layer_size(&C->G);
+    C->from = (int)chunk_begin(C->G.work), C->until = (int)chunk_end(C->G.work);
+    C->own = C->from << coarsened_layers(), C->own_end = min(C->until << coarsened_layers(), layers_of(&C->G));
+}
+
+// ---- layers, which are counted on beyond the ends of a periodic axis ----
+
+INLINED int have_layer(const cycle *C, int l)
+{
+    return side_of(&C->G, BEHIND) == PERIODIC || (l >= 0 && l < layers_of(&C->G));
+}
+INLINED int number_of_layer(const cycle *C, int l)
+{
+    const int layers = layers_of(&C->G);
+    return (l % layers + layers) % layers;
+}
+
+// Where a layer of a stage is in the ring, and from where number i of the grid is at i there, if the layer stands for `layer`.
+INLINED global REAL *in_ring(const cycle *C, int stage, int l)
+{
+    return C->ring + ((long)stage * RING + (l & (RING - 1))) * layer_size(&C->G);
+}
+INLINED global REAL *grid_in_ring(const cycle *C, int stage, int l, int layer)
+{
+    return in_ring(C, stage, l) - (long)layer * layer_size(&C->G);
+}
+
+// x of a layer, and of those below and above it, as a stage has left it.
+typedef struct layer_of_stage {
+    int number, have_below, have_above;
+    global const REAL *here, *below, *above;
+} layer_of_stage;
+
+INLINED void layer_of_stage_at(const cycle *C, int stage, int l, layer_of_stage *L)
+{
+    L->number = number_of_layer(C, l);
+    L->here = grid_in_ring(C, stage, l, L->number);
+    L->below = grid_in_ring(C, stage, l - 1, L->number), L->above = grid_in_ring(C, stage, l + 1, L->number);
+    L->have_below = have_layer(C, l - 1), L->have_above = have_layer(C, l + 1);
+}
+
+// ---- the points of a layer ----
+
+// A row: its first point, vectors, its last point; single points alone if it is short. The last vector begins at points that were met
+// before if what is left would not fill one: `fresh` is the first that was not.
+typedef struct row_of_layer {
+    line at;
+    int pass, first, end, fresh, pass_end;
+} row_of_layer;
+
+INLINED void row_begin(const grid *G, int layer, int row, row_of_layer *r)
+{
+    r->at.iy = AXES == 2 ? layer : row, r->at.layer = layer;
+    r->first = layer_size(G) * layer + G->nx * row, r->end = r->first + G->nx, r->pass = 0;
+    line_enter(G, 0, &r->at);
+}
+INLINED void row_take(row_of_layer *r, int next)
+{
+    r->fresh = next;
+    r->at.i = r->at.whole ? min(next, r->end - 1 - LANES) : next;
+    r->at.ix = r->at.whole ? 1 : next - r->first;
+}
+INLINED void row_first(const grid *G, row_of_layer *r)
+{
+    const int first = r->first, end = r->end, vectors = G->nx >= LANES + 2;
+    r->at.whole = r->pass == 1;
+    r->pass_end = r->pass == 0 ? (vectors ? first + 1 : end) : !vectors ? first : r->pass == 1 ? end - 1 : end;
+    row_take(r, r->pass == 0 ? first : r->pass == 1 ? first + 1 : end - 1);
+}
+INLINED int row_has(const row_of_layer *r) { return r->fresh < r->pass_end; }
+INLINED void row_next(row_of_layer *r) { row_take(r, r->at.i + (r->at.whole ? LANES : 1)); }
+
+#define FOR_POINTS_OF_LAYER(r, G, layer)                                                          \
+    for (int row = 0; row < (AXES == 2 ? 1 : (G)->ny); row++)                                     \
+        UNROLLED for (row_begin(G, layer, row, &r); r.pass < 3; r.pass++)                         \
+            for (row_first(G, &r); row_has(&r); row_next(&r))
+
+INLINED void read_around_in_ring(const grid *G, const layer_of_stage *L, line *at)
+{
+    const factor v = { OF_X, L->here, 0, 0 };
+    read_in_layer(G, &v, at);
+    at->behind = L->have_below ? load(at->whole, L->below, at->i) : ghost_of(side_of(G, BEHIND)) * at->c;
+    at->ahead = L->have_above ? load(at->whole, L->above, at->i) : ghost_of(side_of(G, AHEAD)) * at->c;
+    read_faces(G, at);
+}
 
 // by / diagonal; of constant coefficients it is one number for a vector between the ends of a row.
-#define OVER_ONE(by, diagonal) ((by) / (diagonal))
-#ifdef VARIABLE
-#define OVER_MANY(by, diagonal) ((by) / (diagonal))
-#else
-#define OVER_MANY(by, diagonal) ((T_MANY)((by) / (diagonal).s0))
-#endif
+INLINED points over(const line *at, SUM by, points diagonal)
+{
+    return IS_VARIABLE || !at->whole ? by / diagonal : (points)(by / diagonal.s0);
+}
 
-// ---- a layer of the fine grid, with x from the ring: POINT(K) for number i of it ----
-
-#if AXES == 2
-#define ROWS_OF_LAYER  1
-#define PLACE_OF(row)  const int iy = layer, iz = 0;
-#else
-#define ROWS_OF_LAYER  ny
-#define PLACE_OF(row)  const int iy = row, iz = layer;
-#endif
-#define EACH_IN_LAYER(POINT)                                                              \
-    for (int row = 0; row < ROWS_OF_LAYER; row++) {                                       \
-        PLACE_OF(row)                                                                     \
-        const int start = layer * LAYER + row * nx, end = start + nx;                     \
-        for (int i = start; i < end;) {                                                   \
-            const int fresh = i; /* the first one that was not met before */              \
-            if (i > start && i < end - 1 && nx >= LANES + 2) {                            \
-                i = min(i, end - 1 - LANES); /* once more what is left would not fill */  \
-                const int ix = 1;            /* anywhere inside */                        \
-                POINT(MANY)                                                               \
-                i += LANES;                                                               \
-            } else {                                                                      \
-                const int ix = i - start;                                                 \
-                POINT(ONE)                                                                \
-                i++;                                                                      \
-            }                                                                             \
-        }                                                                                 \
-    }
-
-#define GET_HERE(K, i)    AT_##K(ring, (i) + here)
-#define GET_NOTHING(K, i) ((T_##K)0)
-// c, its neighbours, and then sum and diagonal; here, below and above: of the layers in the ring.
-#define RING_POINT(K)                                                                     \
-    T_##K c = GET_HERE(K, i), c_w = WEST_##K(GET_HERE, c), c_e = EAST_##K(GET_HERE, c);   \
-    ACROSS(K, GET_HERE)                                                                   \
-    T_##K c_behind = have_below ? AT_##K(ring, i + below) : (SUM)(LAST_LOW) * c;          \
-    T_##K c_ahead = have_above ? AT_##K(ring, i + above) : (SUM)(LAST_HIGH) * c;          \
-    FACE_SUMS(K)
-#define RING_LAYERS(stage, l)                                                             \
-    const int layer = LAYER_OF(l);                                                        \
-    const long here = RING_FROM(stage, l, layer);                                         \
-    const long below = RING_FROM(stage, (l) - 1, layer), above = RING_FROM(stage, (l) + 1, layer); \
-    const int have_below = HAVE_LAYER((l) - 1), have_above = HAVE_LAYER((l) + 1);
+// ---- points of the coarse grid ----
 
 // Between the edges of a coarse row there is a vector that begins here, or before, with what was done.
-#define BETWEEN_EDGES(jx) ((jx) >= EDGE && (jx) < cx - EDGE && cx >= LANES + 2 * EDGE)
-#define LAST_BETWEEN(jx)  min(jx, cx - EDGE - LANES)
+INLINED int is_between_edges(const transfer *P, int jx)
+{
+    return jx >= EDGE && jx < P->cx - EDGE && P->cx >= LANES + 2 * EDGE;
+}
+INLINED int first_between_edges(const transfer *P, int jx) { return min(jx, P->cx - EDGE - LANES); }
+
+// The row of residuals of fine layer l, at dy from the row of coarse row jy; NULL: there is none.
+INLINED global const REAL *row_of_residuals(const cycle *C, int l, int jy, int dy)
+{
+    const int fy = AXES == 2 ? 0 : beside(jy << CY, dy, C->G.ny, C->P.wraps & 2);
+    return have_layer(C, l) && fy >= 0 ? in_ring(C, 0, l) + C->G.nx * fy : 0;
+}
+
+// P' r for coarse point jx, number j, or LANES of them, of a row of layer jl. In the plane layers are rows.
+INLINED SUM restricted(const cycle *C, int jl, int jy, int jx, int j)
+{
+    const int C_last = coarsened_layers();
+    SUM sum = 0;
+    for (int d = -C_last; d <= C_last; d++)
+        for (int dy = AXES == 2 ? d : -CY; dy <= (AXES == 2 ? d : CY); dy++) {
+            global const REAL *row = row_of_residuals(C, (jl << C_last) + d, jy, dy);
+            if (row) sum = add_share(&C->P, C->w, jx, j, row, dy, AXES == 2 ? 0 : d, sum);
+        }
+    return sum;
+}
+INLINED points restricted_many(const cycle *C, int jl, int jy, int jx, int j)
+{
+    const int C_last = coarsened_layers();
+    points sum = 0;
+    for (int d = -C_last; d <= C_last; d++)
+        for (int dy = AXES == 2 ? d : -CY; dy <= (AXES == 2 ? d : CY); dy++) {
+            global const REAL *row = row_of_residuals(C, (jl << C_last) + d, jy, dy);
+            if (row) sum = add_shares(&C->P, C->w, jx, j, row, dy, AXES == 2 ? 0 : d, sum);
+        }
+    return sum;
+}
+
+// c_out := P' r in layer jl of the coarse grid.
+INLINED void restrict_layer(const cycle *C, int jl, global REAL *c_out)
+{
+    const transfer *P = &C->P;
+    for (int jy = AXES == 2 ? jl : 0, jy_end = AXES == 2 ? jl + 1 : P->cy; jy < jy_end; jy++) {
+        const int start = P->cx * (AXES == 2 ? jy : jy + P->cy * jl);
+        for (int jx = 0; jx < P->cx;) {
+            if (is_between_edges(P, jx)) {
+                jx = first_between_edges(P, jx);
+                store(1, c_out, start + jx, restricted_many(C, jl, jy, jx, start + jx));
+                jx += LANES;
+            } else {
+                c_out[start + jx] = (REAL)restricted(C, jl, jy, jx, start + jx);
+                jx++;
+            }
+        }
+    }
+}
+
+// y := x + P e in fine layer `layer`; y is where that layer begins in the ring.
+INLINED void correct_layer(const cycle *C, int layer, global const REAL *x, global const REAL *e, global REAL *y)
+{
+    const transfer *P = &C->P;
+    const int nx = C->G.nx, first = layer_size(&C->G) * layer;
+    for (int iy = AXES == 2 ? layer : 0, iy_end = AXES == 2 ? layer + 1 : C->G.ny; iy < iy_end; iy++) {
+        const int iz = AXES == 2 ? 0 : layer, jy = iy >> CY, jz = iz >> CZ, odd_y = CY & iy, odd_z = CZ & iz;
+        const int row = AXES == 2 ? 0 : nx * iy;
+        for (int jx = 0; jx < P->cx;) {
+            if (is_between_edges(P, jx)) {
+                points odd, even;
+                jx = first_between_edges(P, jx);
+                even = corrections(P, C->w, jx, jy, jz, odd_y, odd_z, e, &odd);
+                put_pairs(P, jx, 1, even, odd, 1, x + first + row, y + row);
+                jx += LANES;
+            } else {
+                SUM odd, even = correction(P, C->w, jx, jy, jz, odd_y, odd_z, e, &odd);
+                put_pair(P, jx, 1, even, odd, 1, x + first + row, y + row);
+                jx++;
+            }
+        }
+    }
+}
 
 // ---- down ----
 
@@ -116,97 +216,54 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
                          global REAL *x, long x0, global REAL *restrict c_out, long c0,
                          global REAL *scratch)
 {
-    CYCLE_BEGIN
+    const int wraps = (XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (AXES == 3 && ZL == PERIODIC);
+    const SUM step[MOST_STEPS] = { (SUM)s0, (SUM)s1, (SUM)s2, (SUM)s3 };
+    cycle C = CYCLE_PASS;
+    layer_of_stage L;
+    row_of_layer r;
+    cycle_begin(&C);
     b += b0, x += x0, c_out += c0;
-    const int first = own - CLAST, final = ((until - 1) << CLAST) + CLAST; // residuals
-    for (int m = first - count; from < until && m <= final + count; m++) {
+    const int bits = coarsened_layers(), first = C.own - bits, last = ((C.until - 1) << bits) + bits; // residuals
+    for (int m = first - count; C.from < C.until && m <= last + count; m++) {
         for (int s = 1; s <= count; s++) {
-            const int l = m - s + 1, keep = s == count && l >= own && l < own_end;
-            if (l < first - 1 - (count - s) || !HAVE_LAYER(l)) continue;
-            RING_LAYERS(s - 1, l)
-            const long to = RING_FROM(s, l, layer);
+            const int l = m - s + 1, keep = s == count && l >= C.own && l < C.own_end;
+            if (l < first - 1 - (count - s) || !have_layer(&C, l)) continue;
+            layer_of_stage_at(&C, s - 1, l, &L);
+            global REAL *to = grid_in_ring(&C, s, l, L.number);
             const SUM by = step[s - 1];
-#define KEEP(K, v)                                                                        \
-    T_##K v_i = v;                                                                        \
-    PUT_##K(v_i, ring, i + to);                                                           \
-    if (keep) PUT_##K(v_i, x, i);
-#define FIRST_STEP(K)                                                                     \
-    {                                                                                     \
-        T_##K c = 0, c_w = 0, c_e = 0;                                                    \
-        ACROSS(K, GET_NOTHING)                                                            \
-        T_##K c_behind = 0, c_ahead = 0;                                                  \
-        FACE_SUMS(K)                                                                      \
-        KEEP(K, OVER_##K(by, diagonal) * AT_##K(b, i))                                             \
-    }
-#define NEXT_STEP(K)                                                                      \
-    {                                                                                     \
-        RING_POINT(K)                                                                     \
-        KEEP(K, c + OVER_##K(by, diagonal) * (AT_##K(b, i) - sum))                                 \
-    }
             if (s == 1) {
-                EACH_IN_LAYER(FIRST_STEP)
+                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                {
+                    read_faces(&C.G, &r.at);
+                    const points x_i = over(&r.at, by, diagonal_of(&C.G, &r.at)) * read_at(&r.at, b);
+                    write_at(&r.at, to, x_i);
+                    if (keep) write_at(&r.at, x, x_i);
+                }
             } else {
-                EACH_IN_LAYER(NEXT_STEP)
+                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                {
+                    read_around_in_ring(&C.G, &L, &r.at);
+                    const points sum = sum_of_faces(&r.at), diagonal = diagonal_of(&C.G, &r.at);
+                    const points x_i = r.at.c + over(&r.at, by, diagonal) * (read_at(&r.at, b) - sum);
+                    write_at(&r.at, to, x_i);
+                    if (keep) write_at(&r.at, x, x_i);
+                }
             }
         }
         const int l = m - count;
         if (l < first) continue;
-        if (HAVE_LAYER(l)) {
-            RING_LAYERS(count, l)
-            const long to = RING_FROM(0, l, layer); // no step leaves anything there
-#define RESIDUAL(K)                                                                       \
-    {                                                                                     \
-        RING_POINT(K)                                                                     \
-        PUT_##K(AT_##K(b, i) - sum, ring, i + to);                                        \
-    }
-            EACH_IN_LAYER(RESIDUAL)
-        }
-        if (CLAST && !(l & 1)) continue; // the coarse layer needs another one
-        const int jl = CLAST ? (l - 1) / 2 : l;
-        if (jl < from || jl >= until) continue;
-#define RESTRICT_FROM(K, dl, dy, dz, fine_row)                                            \
-    if (HAVE_LAYER((jl << CLAST) + (dl))) {                                               \
-        global const REAL *row = ring + RING_AT(0, (jl << CLAST) + (dl)) + nx * (fine_row); \
-        sum = SHARE_##K(&P, w, jx, j, row, dy, dz, sum);                                  \
-    }
-#if AXES == 2
-#define RESTRICT_LAYERS(K) \
-    for (int d = -CY; d <= CY; d++) RESTRICT_FROM(K, d, d, 0, 0)
-        const int jy = jl;
-#else
-#define RESTRICT_LAYERS(K)                                                                \
-    for (int d = -CZ; d <= CZ; d++)                                                       \
-        for (int dy = -CY; dy <= CY; dy++) {                                              \
-            const int fy = beside(jy << CY, dy, ny, wraps & 2);                           \
-            if (fy >= 0) RESTRICT_FROM(K, d, dy, d, fy)                                   \
-        }
-        const int jz = jl;
-        for (int jy = 0; jy < cy; jy++)
-#endif
-        {
-#if AXES == 2
-            const int start = cx * jy;
-#else
-            const int start = cx * (jy + cy * jz);
-#endif
-#define RESTRICT(K)                                                                       \
-    {                                                                                     \
-        const int j = start + jx;                                                         \
-        T_##K sum = 0;                                                                    \
-        RESTRICT_LAYERS(K)                                                                \
-        PUT_##K(sum, c_out, j);                                                           \
-    }
-            for (int jx = 0; jx < cx;) {
-                if (BETWEEN_EDGES(jx)) {
-                    jx = LAST_BETWEEN(jx);
-                    RESTRICT(MANY)
-                    jx += LANES;
-                } else {
-                    RESTRICT(ONE)
-                    jx++;
-                }
+        if (have_layer(&C, l)) {
+            layer_of_stage_at(&C, count, l, &L);
+            global REAL *to = grid_in_ring(&C, 0, l, L.number); // no step leaves anything there
+            FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+            {
+                read_around_in_ring(&C.G, &L, &r.at);
+                write_at(&r.at, to, read_at(&r.at, b) - sum_of_faces(&r.at));
             }
         }
+        if (bits && !(l & 1)) continue; // the coarse layer needs another one
+        const int jl = bits ? (l - 1) / 2 : l;
+        if (jl >= C.from && jl < C.until) restrict_layer(&C, jl, c_out);
     }
 }
 
@@ -219,75 +276,49 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
                        long e0, global REAL *y, long y0, int sums, global TOTAL2 *restrict part,
                        global REAL *scratch)
 {
-    CYCLE_BEGIN
-    SUMMED(products)
-    SUMMED(squares)
+    const int wraps = (XL == PERIODIC) + 2 * (YL == PERIODIC) + 4 * (AXES == 3 && ZL == PERIODIC);
+    const SUM step[MOST_STEPS] = { (SUM)s0, (SUM)s1, (SUM)s2, (SUM)s3 };
+    cycle C = CYCLE_PASS;
+    layer_of_stage L;
+    row_of_layer r;
+    totals products = NO_TOTALS_YET, squares = NO_TOTALS_YET;
+    cycle_begin(&C);
     b += b0, x += x0, e += e0, y += y0;
-    for (int m = own - count; from < until && m < own_end + count; m++) {
-        if (HAVE_LAYER(m)) {
-            const int layer = LAYER_OF(m);
-            const long here = RING_AT(0, m);
-#if AXES == 2
-            const int iy = layer, iz = 0, at = 0, start = layer * LAYER;
-#else
-            for (int iy = 0; iy < ny; iy++)
-#endif
-            {
-#if AXES == 3
-                const int iz = layer, at = nx * iy, start = layer * LAYER + at;
-#endif
-                const int odd_y = CY ? iy & 1 : 0, odd_z = CZ ? iz & 1 : 0;
-                const int jy = iy >> CY, jz = iz >> CZ;
-#define ADD_CORRECTION(K)                                                                 \
-    {                                                                                     \
-        T_##K odd, even = CORRECTION_##K(&P, w, jx, jy, jz, odd_y, odd_z, e, &odd);       \
-        PUT_PAIR_##K(&P, jx, 1, even, odd, 1, x + start, ring + here + at);               \
-    }
-                for (int jx = 0; jx < cx;) {
-                    if (BETWEEN_EDGES(jx)) {
-                        jx = LAST_BETWEEN(jx);
-                        ADD_CORRECTION(MANY)
-                        jx += LANES;
-                    } else {
-                        ADD_CORRECTION(ONE)
-                        jx++;
+    for (int m = C.own - count; C.from < C.until && m < C.own_end + count; m++) {
+        if (have_layer(&C, m)) correct_layer(&C, number_of_layer(&C, m), x, e, in_ring(&C, 0, m));
+        for (int s = 1; s <= count; s++) {
+            const int l = m - s, wanted = count - s;
+            if (l < C.own - wanted || l >= C.own_end + wanted || !have_layer(&C, l)) continue;
+            layer_of_stage_at(&C, s - 1, l, &L);
+            global REAL *to = grid_in_ring(&C, s, l, L.number);
+            const SUM by = step[s - 1];
+            if (s < count) {
+                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                {
+                    read_around_in_ring(&C.G, &L, &r.at);
+                    const points sum = sum_of_faces(&r.at), diagonal = diagonal_of(&C.G, &r.at);
+                    write_at(&r.at, to, r.at.c + over(&r.at, by, diagonal) * (read_at(&r.at, b) - sum));
+                }
+            } else {
+                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                {
+                    read_around_in_ring(&C.G, &L, &r.at);
+                    const points sum = sum_of_faces(&r.at), diagonal = diagonal_of(&C.G, &r.at);
+                    const points b_i = read_at(&r.at, b), y_i = r.at.c + over(&r.at, by, diagonal) * (b_i - sum);
+                    write_at(&r.at, y, y_i);
+                    if (r.fresh == r.at.i) {
+                        add_product(r.at.whole, &products, b_i, y_i);
+                        add_product(r.at.whole, &squares, b_i, b_i);
+                    }
+                    for (int k = r.fresh; r.fresh > r.at.i && k < r.end - 1; k++) {
+                        ADD_PRODUCT(products.one, (SUM)b[k], (SUM)y[k]);
+                        ADD_PRODUCT(squares.one, (SUM)b[k], (SUM)b[k]);
                     }
                 }
             }
         }
-        for (int s = 1; s <= count; s++) {
-            const int l = m - s, wanted = count - s;
-            if (l < own - wanted || l >= own_end + wanted || !HAVE_LAYER(l)) continue;
-            RING_LAYERS(s - 1, l)
-            const long to = RING_FROM(s, l, layer);
-            const SUM by = step[s - 1];
-#define STEP_IN_RING(K)                                                                   \
-    {                                                                                     \
-        RING_POINT(K)                                                                     \
-        PUT_##K(c + OVER_##K(by, diagonal) * (AT_##K(b, i) - sum), ring, i + to);                  \
     }
-#define LAST_STEP(K)                                                                      \
-    {                                                                                     \
-        RING_POINT(K)                                                                     \
-        const T_##K b_i = AT_##K(b, i), y_i = c + OVER_##K(by, diagonal) * (b_i - sum);  \
-        PUT_##K(y_i, y, i);                                                               \
-        if (fresh == i) {                                                                 \
-            ADD_PRODUCT_##K(products, b_i, y_i);                                          \
-            ADD_PRODUCT_##K(squares, b_i, b_i);                                           \
-        }                                                                                 \
-        for (int k = fresh; fresh > i && k < end - 1; k++) {                              \
-            ADD_PRODUCT_ONE(products, (SUM)b[k], (SUM)y[k]);                              \
-            ADD_PRODUCT_ONE(squares, (SUM)b[k], (SUM)b[k]);                               \
-        }                                                                                 \
-    }
-            if (s < count) {
-                EACH_IN_LAYER(STEP_IN_RING)
-            } else {
-                EACH_IN_LAYER(LAST_STEP)
-            }
-        }
-    }
-    if (sums) part[get_group_id(0)] = BOTH(SUM_OF(products), SUM_OF(squares));
+    if (sums) part[get_group_id(0)] = BOTH(total_of_points(products), total_of_points(squares));
 }
 
 #endif
