@@ -428,7 +428,7 @@ static void create__refusals(void **state)
     kry_op *op = chain(type_of(state), 5, 3), *M = NULL;
 
     REFUSES(kry_block_ilu_create(op, KRY_BLOCK_IC(.fill = -1), &M), KRY_ERR_ARGUMENT, "fill = -1");
-    REFUSES(kry_block_ic_create(op, KRY_BLOCK_IC(.fill = 101), &M), KRY_ERR_ARGUMENT, "0 ... 100");
+    REFUSES(kry_block_ic_create(op, KRY_BLOCK_IC(.fill = 101), &M), KRY_ERR_ARGUMENT, "[0, 100]");
     REFUSES(kry_block_ic_create(op, KRY_BLOCK_IC(.trisolve = (kry_trisolve)5), &M),
             KRY_ERR_ARGUMENT, "trisolve = 5");
     REFUSES(kry_block_ic_create(
