@@ -436,11 +436,11 @@ static void create__refusals(void **state)
             KRY_ERR_UNSUPPORTED, "not 'half'");
     REFUSES(kry_precond_create(op, "icc:1,sweeps@single", &M), KRY_ERR_UNSUPPORTED, "not 'single'");
     REFUSES(kry_precond_create(op, "ilu:", &M), KRY_ERR_PARSE, "'ilu:'");
-    REFUSES(kry_precond_create(op, "ilu:-1", &M), KRY_ERR_PARSE, "'ilu:-1'");
+    REFUSES(kry_precond_create(op, "ilu:-1", &M), KRY_ERR_ARGUMENT, "fill = -1");
     REFUSES(kry_precond_create(op, "ilu:1x", &M), KRY_ERR_PARSE, "'ilu:1x'");
     REFUSES(kry_precond_create(op, "ilu:1,", &M), KRY_ERR_PARSE, "'ilu:1,'");
     REFUSES(kry_precond_create(op, "icc:,isai", &M), KRY_ERR_PARSE, "'icc:,isai'");
-    REFUSES(kry_precond_create(op, "icc:level", &M), KRY_ERR_PARSE, "rows, levels, sweeps or isai");
+    REFUSES(kry_precond_create(op, "icc:level", &M), KRY_ERR_PARSE, "rows|levels|sweeps|isai");
     kry_op_release(&op);
 }
 
