@@ -40,7 +40,7 @@ static const kryi_field *get(const kryi_field *f, int *i, size_t *offset)
 
 const kryi_field *kryi_field_get(const kryi_field *fields, int i, size_t *offset)
 {
-    size_t unused, *at = offset ? offset : &unused;
+    size_t unused = 0, *at = offset ? offset : &unused;
 
     *at = 0;
     return i < 0 ? NULL : get(fields, &i, at);
