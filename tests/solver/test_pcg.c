@@ -663,7 +663,7 @@ static void solve__compiling_is_told_apart(void **state)
     memset(x, 0, sizeof x);
     OK(kry_solve_host(S, s.b, x, &second));
     assert_true(first.setup_seconds > 0 && first.solve_seconds > 0);
-    assert_true(first.setup_seconds + first.solve_seconds + first.compile_seconds <= all);
+    assert_true(first.setup_seconds + first.solve_seconds + first.compile_seconds <= all + 1e-9);
     /* Differences of times are rounded, so their sum may exceed the whole by an ulp or two. */
     assert_true(first.compile_seconds <= compiling + 1e-9 && first.compiled <= programs);
     if (!kryi_device_is_host(dev))
@@ -688,10 +688,9 @@ static void solver_describe__names_all(void **state)
                                          "rtol=0.001", "maxit=77", "precision" };
 
     OK(matrix_of(&s, real, &A));
-    double start = kryi_now(), compiling = kry_device_compile_seconds(dev, NULL);
+    double start = kryi_now();
     OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 4), &D));
     OK(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = 50), &M));
-    double parts = kryi_now() - start - (kry_device_compile_seconds(dev, NULL) - compiling);
     OK(kry_pcg_create(
         A, KRY_PCG(.precond = M, .deflation = D, .stop = { .rtol = 1e-3, .max_iter = 77 }), &S));
     double all = kryi_now() - start;
@@ -700,7 +699,8 @@ static void solver_describe__names_all(void **state)
     for (size_t i = 0; i < COUNT(named); i++)
         if (!strstr(info.variant, named[i])) fail_msg("'%s' is not in: %s", named[i], info.variant);
     OK(kry_solve(S, b, x, &res));
-    assert_true(res.setup_seconds >= 0.9 * parts && res.setup_seconds <= all);
+    const double parts = D->setup.seconds + M->setup.seconds;
+    assert_true(res.setup_seconds >= parts - 1e-9 && res.setup_seconds <= all + 1e-9);
     kry_op_release(&S);
     OK(kry_solver_create(A, "precond=block-jacobi:2 stop=never maxit=3", NULL, NULL, &S));
     kry_op_describe(S, &info);
