@@ -61,7 +61,7 @@ INLINED points from_before(const int whole, const inverse_poisson *M, const int 
     return at > 0 ? face_at(whole, M, k, there) * scaled_at(whole, M, there) : (points)0;
 }
 
-// The same for the last point of a periodic axis: of the first one.
+// At the last point of a periodic axis, what the first one adds to it; elsewhere 0.
 INLINED points from_first(const int whole, const inverse_poisson *M, const int k, int j, int at)
 {
     const int size = axis_size(&M->G, k);
@@ -85,7 +85,8 @@ INLINED points from_west(const int whole, const inverse_poisson *M, int j, int j
 #else
 INLINED SUM one_there(int is, points v) { return is ? first_of(v) : (SUM)0; }
 
-// Of the faces f east of points from number j on, and of D^-1 x = s there, those one further west; none is there if `west` is 0.
+// The faces west of points from number j on, where f are those east of them; and D^-1 x one point further west than s. `west` is 0
+// where there is no point.
 INLINED points faces_west(const inverse_poisson *M, int j, int west, points f)
 {
     return IS_VARIABLE ? shift_up((SUM)M->G.fx[j - west], f) : (points)M->G.wx;
@@ -217,7 +218,8 @@ INLINED void march_begin(const inverse_poisson *M, const line *at, march *m)
     if (AXES == 3) m->s_nb = there(m->behind > 0, scaled_at(1, M, i + m->north - m->behind));
 }
 
-// What wraps of the sum in D^-1 K x at point j, the jx-th on the first axis and so on: of x, so that branches do not part the rest.
+// x_j and what neighbours across periodic sides add to it in D^-1 K x at point j, the jx-th on the first axis and so on: by themselves,
+// so that branches do not part the rest.
 INLINED points with_wrapped(const int whole, const inverse_poisson *M, points x_j, int j, int jx, int jy, int layer)
 {
     if (!SOME_AXIS_WRAPS) return x_j;

@@ -86,7 +86,7 @@ INLINED void relax_in_place(const grid *G, const factor *v, line *at, SUM w, glo
 // The first point of a colour in a row, 0 or 1.
 INLINED int first_of_colour(const line *at, int colour) { return (at->iy + (AXES == 2 ? 0 : at->layer) + colour) & 1; }
 
-// Of how many of the axes `rings` a point is the last one.
+// The number of those of the axes `rings` on which the point is the last one.
 INLINED int ends_at(const grid *G, const line *at, int rings)
 {
     return (rings & 1 && at->ix == G->nx - 1) + (rings & 2 && at->iy == G->ny - 1) +

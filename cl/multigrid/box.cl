@@ -122,7 +122,7 @@ INLINED SUMV relaxed_many(const relaxation *S, int i, SUMV b_i, SUMV c, SUMV sum
 
 // ---- rows ----
 
-// What a group has of a row: points before `end`, and between which of them vectors may begin and end.
+// The part of a row that a group has: points before `end`, and between which of them vectors may begin and end.
 typedef struct row {
     int begin, end, inner, inner_end; // begin: of the whole row
 } row;

@@ -83,7 +83,7 @@ INLINED void weigh(const fine_grid *A, const transfer *P, const point *c, int od
     }
 }
 
-// Those in all fine points that are odd along `odds` axes.
+// Find the weights of a coarse point in all fine points that are odd along `odds` axes.
 INLINED void weigh_around(const fine_grid *A, const transfer *P, const point *c, int odds, SUM tiny, global REAL *w)
 {
     const int can = P->by_x + 2 * P->by_y + 4 * P->by_z;

@@ -241,16 +241,16 @@ static kry_status allocate(bicgstab *S)
     const int k = S->columns;
     const size_t scalars = (size_t)k * SCALARS * kryi_acc_size(W->dev);
 
-    TRY(kryi_workspace_vectors(W, (int64_t)k * (S->l + 1), (kry_vec * *[]){ &S->R, &S->U }, 2));
+    TRY(kryi_workspace_vectors(W, (int64_t)k * (S->l + 1), VECTORS_AT(&S->R, &S->U), 2));
     for (int i = 0; i <= S->l; i++) {
         S->r[i] = kryi_vec_column(S->R, (int64_t)k * i),
         S->u[i] = kryi_vec_column(S->U, (int64_t)k * i);
         S->r[i].k = S->u[i].k = k;
     }
-    TRY(kryi_workspace_vectors(W, k, (kry_vec * *[]){ &S->shadow, &S->y, &S->t }, S->K->M ? 3 : 1));
-    TRY(kryi_workspace_sums(W, 1, (kry_sum * *[]){ &S->rr }, 1));
-    TRY(kryi_workspace_sums(W, 2, (kry_sum * *[]){ &S->rho, &S->gamma }, 2));
-    TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, (kry_sum * *[]){ &S->gram }, 1));
+    TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->shadow, &S->y, &S->t), S->K->M ? 3 : 1));
+    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->rr), 1));
+    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho, &S->gamma), 2));
+    TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, SUMS_AT(&S->gram), 1));
     TRY(kryi_workspace_buffer(W, scalars, &S->scalars));
     TRY(kryi_alloc((size_t)k, sizeof *S->random_shadow, &S->random_shadow));
 done:

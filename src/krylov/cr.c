@@ -119,7 +119,7 @@ static kry_status cr_create(kryi_krylov *K, const kryi_setup *setup, void **self
     S->room = kryi_krylov_workspace(K, 1);
     kry_vec **const vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
     TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rho, &S->qy, &S->rr }, 3));
+    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rho, &S->qy, &S->rr), 3));
     const kryi_named_kernel kernels[] = { { "cr_direction", &S->direction },
                                           { "cr_step", &S->step } };
     TRY(kryi_kernels_get(K->A->dev, "cr", K->A->shape.type, "", kernels, COUNT(kernels)));

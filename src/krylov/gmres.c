@@ -236,10 +236,10 @@ static kry_status allocate_space(gmres *S, int m)
     kryi_workspace *W = &S->space;
 
     S->m = m;
-    TRY(kryi_workspace_vectors(W, m + 1, (kry_vec * *[]){ &S->V }, 1));
-    if (S->flexible) TRY(kryi_workspace_vectors(W, m, (kry_vec * *[]){ &S->Z }, 1));
+    TRY(kryi_workspace_vectors(W, m + 1, VECTORS_AT(&S->V), 1));
+    if (S->flexible) TRY(kryi_workspace_vectors(W, m, VECTORS_AT(&S->Z), 1));
     if (S->flexible || !S->K->M) return KRY_OK;
-    TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->z, &S->t }, 2));
+    TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->z, &S->t), 2));
 done:
     if (st < 0) kryi_workspace_release(W);
     return st;
@@ -275,7 +275,7 @@ static kry_status create(kryi_krylov *K, bool flexible, bool varies, void **self
     S->poll.each_iteration = varies;
     TRY(allocate(S));
     const int width = 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP);
-    TRY(kryi_workspace_sums(&S->room, width, (kry_sum * *[]){ &S->dots }, 1));
+    TRY(kryi_workspace_sums(&S->room, width, SUMS_AT(&S->dots), 1));
     TRY(kryi_workspace_buffer(&S->room, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
     const kryi_named_kernel kernels[] = {
         { "gmres_begin", &S->begin },   { "gmres_check", &S->test },

@@ -233,11 +233,11 @@ static kry_status idr_create(kryi_krylov *K, const kryi_setup *setup, void **sel
     S->s = (cl_int)K->width;
     S->room = kryi_krylov_workspace(K, 1);
     TRY(kryi_poll_create(K, 1, &S->poll));
-    TRY(kryi_workspace_vectors(&S->room, S->s, (kry_vec * *[]){ &S->P, &S->G, &S->U }, 3));
-    TRY(kryi_workspace_vectors(&S->room, 1, (kry_vec * *[]){ &S->t, &S->v, &S->z }, K->M ? 3 : 1));
-    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rr }, 1));
-    TRY(kryi_workspace_sums(&S->room, S->s, (kry_sum * *[]){ &S->products }, 1));
-    TRY(kryi_workspace_sums(&S->room, 2, (kry_sum * *[]){ &S->omega }, 1));
+    TRY(kryi_workspace_vectors(&S->room, S->s, VECTORS_AT(&S->P, &S->G, &S->U), 3));
+    TRY(kryi_workspace_vectors(&S->room, 1, VECTORS_AT(&S->t, &S->v, &S->z), K->M ? 3 : 1));
+    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rr), 1));
+    TRY(kryi_workspace_sums(&S->room, S->s, SUMS_AT(&S->products), 1));
+    TRY(kryi_workspace_sums(&S->room, 2, SUMS_AT(&S->omega), 1));
     TRY(kryi_workspace_buffer(&S->room, SCALARS * kryi_acc_size(dev), &S->scalars));
     TRY(make_P(S));
     const kryi_named_kernel kernels[] = {

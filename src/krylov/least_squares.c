@@ -237,7 +237,7 @@ static kry_status prepare(void *self)
     if (!(S->least_A > 0 && isfinite(S->least_A)) || abs(ilogb(S->least_A)) <= far) return KRY_OK;
     const int exponent = -ilogb(S->least_A);
     S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
-    if (!S->z) TRY(kryi_workspace_vectors(&S->room, 1, (kry_vec * *[]){ &S->z }, 1));
+    if (!S->z) TRY(kryi_workspace_vectors(&S->room, 1, VECTORS_AT(&S->z), 1));
     TRY(measure_product(S, &S->least_A));
 done:
     return st;
@@ -274,12 +274,12 @@ static kry_status allocate(least_squares *S)
     kryi_workspace *W = &S->room;
 
     *W = kryi_krylov_workspace(S->K, 1);
-    TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->q }, 1));
+    TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->q), 1));
     W->n = S->K->A->shape.cols;
-    TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->g, &S->v, &S->w }, 3));
-    if (S->K->M) TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->z }, 1));
-    if (S->lsmr) TRY(kryi_workspace_vectors(W, 1, (kry_vec * *[]){ &S->hbar }, 1));
-    TRY(kryi_workspace_sums(W, 1, (kry_sum * *[]){ &S->uu, &S->vv }, 2));
+    TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->g, &S->v, &S->w), 3));
+    if (S->K->M) TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->z), 1));
+    if (S->lsmr) TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->hbar), 1));
+    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->uu, &S->vv), 2));
 done:
     return st;
 }

@@ -216,7 +216,7 @@ static kry_status create_columns(kryi_krylov *K, int columns, void **self)
     S->room.stopped = S->poll.state;
     kry_vec **const vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     TRY(kryi_workspace_vectors(&S->room, columns, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rr, &S->delta, &S->square }, 3));
+    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rr, &S->delta, &S->square), 3));
     const kryi_named_kernel kernels[] = { { "minres_begin", &S->begin },
                                           { "minres_lanczos", &S->lanczos },
                                           { "minres_update", &S->update } };

@@ -176,7 +176,7 @@ static kry_status pipe_cg_create(kryi_krylov *K, const kryi_setup *setup, void *
     S->room = kryi_krylov_workspace(K, 1);
     kry_vec **const vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
     TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 3)));
-    TRY(kryi_workspace_sums(&S->room, SUMS, (kry_sum * *[]){ &S->sums }, 1));
+    TRY(kryi_workspace_sums(&S->room, SUMS, SUMS_AT(&S->sums), 1));
     const kryi_named_kernel kernels[] = { { "pipe_cg_check", &S->test },
                                           { "pipe_cg_sums", &S->add_up },
                                           { "pipe_cg_step", &S->step } };

@@ -191,8 +191,8 @@ static kry_status tfqmr_create(kryi_krylov *K, const kryi_setup *setup, void **s
     kry_vec **const vectors[] = { &S->y1, &S->y2, &S->u1,     &S->u2, &S->v,
                                   &S->w,  &S->d,  &S->shadow, &S->y,  &S->t };
     TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->room, 1, (kry_sum * *[]){ &S->rr, &S->ww }, 2));
-    TRY(kryi_workspace_sums(&S->room, 2, (kry_sum * *[]){ &S->sigma, &S->pair }, 2));
+    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rr, &S->ww), 2));
+    TRY(kryi_workspace_sums(&S->room, 2, SUMS_AT(&S->sigma, &S->pair), 2));
     const kryi_named_kernel kernels[] = { { "tfqmr_begin", &S->begin },
                                           { "tfqmr_first", &S->first },
                                           { "tfqmr_second", &S->second },

@@ -16,6 +16,12 @@ typedef struct kryi_workspace {
     int vecs, sums, buffers;
 } kryi_workspace;
 
+/* Lists of pointers to be filled in, for the functions below. */
+// clang-format off
+#define VECTORS_AT(...) (kry_vec **const[]){ __VA_ARGS__ }
+#define SUMS_AT(...)    (kry_sum **const[]){ __VA_ARGS__ }
+// clang-format on
+
 /* `count` vectors of zeros, each n-by-columns. */
 kry_status kryi_workspace_vectors(kryi_workspace *W, int64_t columns, kry_vec **const *vec,
                                   size_t count);
