@@ -21,7 +21,8 @@
  * Source      G. L. G. Sleijpen, D. R. Fokkema, BiCGstab(l) for linear equations involving unsymmetric
  *             matrices with complex spectrum, ETNA 1 (1993), 11-32
  */
-#include "krylov/poll.h"
+#include "krylov/workspace.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,8 @@
 enum { MOST = 4, USUAL = 2, SCALARS = 5 + MOST };
 
 typedef struct bicgstab {
-    kryi_krylov *K; /* borrowed */
-    int l, columns;
+    kryi_workspace W;
+    int l;
     kry_vec *R, *U;                   /* n by (l + 1) columns: all of r_0, all of r_1 ... */
     kry_vec r[MOST + 1], u[MOST + 1]; /* n by columns, borrowed from them */
     kry_vec *shadow;
@@ -38,11 +39,8 @@ typedef struct bicgstab {
     kry_sum *rho, *rr, *gamma,
         *gram; /* (r_j's, r_j'r_j); r_0'r_0; (u_(j+1)'s, u_(j+1)'u_(j+1)); all r_i'r_k */
     kryi_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
-    cl_mem scalars; /* SCALARS for each column */
-    kryi_poll poll;
-    kryi_workspace room;
+    cl_mem scalars;      /* SCALARS for each column */
     bool *random_shadow; /* of each column: the last one broke down at once; owned */
-    kryi_cycle *c;       /* under way; borrowed */
 } bicgstab;
 
 /* A launch over the rows of r: `chunked`, then n and the arguments of its chunks. */
@@ -50,27 +48,27 @@ static kry_status launch(bicgstab *S, kryi_kernel *kernel, const kry_arg *rest, 
 {
     const kryi_chunks rows = kryi_chunks_of_columns(&S->r[0]);
 
-    return kryi_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
+    return kryi_launch_chunks(S->W.poll.dev, kernel, &rows, rest, count);
 }
 
-static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kryi_cycle_x(S->c); }
+static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kryi_cycle_x(S->W.poll.c); }
 
 /* From r_j to r_(j+1): what all columns of one take. */
-static int64_t stride_of(const bicgstab *S) { return S->columns * S->R->ld; }
+static int64_t stride_of(const bicgstab *S) { return S->W.columns * S->R->ld; }
 
 /* ---- a sweep of l steps ---------------------------------------------------------------------- */
 
 /* The stopping test and, unless it is the `only` thing to do, alpha and beta. */
 static kry_status test_residual(bicgstab *S, bool only_test)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const cl_int only = only_test, is_first = poll->iteration == poll->start;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),    ARG(only),           ARG(is_first),
         ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->rho->buffer), ARG(S->rho->count),
         ARG(poll->state),     ARG(poll->history), ARG(S->scalars),
     };
-    return kryi_launch_range(poll->dev, S->begin, (kryi_range){ 1, .columns = S->columns }, args,
+    return kryi_launch_range(poll->dev, S->begin, (kryi_range){ 1, .columns = S->W.columns }, args,
                              COUNT(args));
 }
 
@@ -78,7 +76,7 @@ static kry_status test_residual(bicgstab *S, bool only_test)
 static kry_status step(bicgstab *S, cl_int j)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     kry_vec *y = solution_of(S);
     const int64_t n = S->R->n, pitch = S->R->ld, ld = stride_of(S);
     const kry_arg direction[] = {
@@ -88,9 +86,9 @@ static kry_status step(bicgstab *S, cl_int j)
 
     TRY(kryi_launch_range(
         poll->dev, S->direction,
-        (kryi_range){ kryi_groups_for(poll->dev, y->type, n), .columns = S->columns }, direction,
+        (kryi_range){ kryi_groups_for(poll->dev, y->type, n), .columns = S->W.columns }, direction,
         COUNT(direction)));
-    TRY(kryi_krylov_multiply(S->K, &S->u[j], S->t, &S->u[j + 1]));
+    TRY(kryi_krylov_multiply(S->W.K, &S->u[j], S->t, &S->u[j + 1]));
     TRY(kryi_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
     TRY(kryi_layout_reduce(y->layout, &S->gamma, 1));
     const kry_arg rest[] = { ARG(j),
@@ -107,7 +105,7 @@ static kry_status step(bicgstab *S, cl_int j)
                              ARG(S->rr->buffer) };
     S->rr->count = (cl_int)kryi_chunks_of_columns(&S->r[0]).groups;
     TRY(launch(S, S->step, rest, COUNT(rest)));
-    TRY(kryi_krylov_multiply(S->K, &S->r[j], S->t, &S->r[j + 1]));
+    TRY(kryi_krylov_multiply(S->W.K, &S->r[j], S->t, &S->r[j + 1]));
     if (j + 1 < S->l) TRY(kryi_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
 done:
     return st;
@@ -117,7 +115,7 @@ done:
 static kry_status reduce(bicgstab *S)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     kry_vec *y = solution_of(S);
     const int64_t pitch = S->R->ld, ld = stride_of(S);
     const cl_int groups = (cl_int)kryi_chunks_of_columns(&S->r[0]).groups;
@@ -129,8 +127,8 @@ static kry_status reduce(bicgstab *S)
     TRY(kryi_layout_reduce(y->layout, &S->gram, 1));
     const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state),
                                 ARG(S->scalars) };
-    TRY(kryi_launch_range(poll->dev, S->minimise, (kryi_range){ 1, .columns = S->columns }, scalars,
-                          COUNT(scalars)));
+    TRY(kryi_launch_range(poll->dev, S->minimise, (kryi_range){ 1, .columns = S->W.columns },
+                          scalars, COUNT(scalars)));
     const kry_arg rest[] = { ARG(pitch),
                              ARG(ld),
                              ARG(poll->state),
@@ -155,8 +153,8 @@ static kry_status check_residual(void *self)
     bicgstab *S = self;
 
     TRY(test_residual(S, true));
-    if (kryi_stopping_shows_x(S->c->stopping))
-        TRY(kryi_krylov_add(S->K, S->y, S->t, kryi_cycle_x(S->c))); /* for the monitor */
+    if (kryi_stopping_shows_x(S->W.poll.c->stopping))
+        TRY(kryi_krylov_add(S->W.K, S->y, S->t, kryi_cycle_x(S->W.poll.c))); /* for the monitor */
 done:
     return st;
 }
@@ -168,9 +166,9 @@ static kry_status choose_shadows(bicgstab *S)
     kry_status st = KRY_OK;
 
     TRY(kry_vec_copy(&S->r[0], S->shadow));
-    for (int j = 0; j < S->columns; j++) {
+    for (int j = 0; j < S->W.columns; j++) {
         kry_vec shadow = kryi_vec_column(S->shadow, j);
-        if (!S->c[j].stopping->breakdowns) S->random_shadow[j] = false;
+        if (!S->W.poll.c[j].stopping->breakdowns) S->random_shadow[j] = false;
         if (S->random_shadow[j]) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
     }
 done:
@@ -181,18 +179,17 @@ static kry_status begin(bicgstab *S, kryi_cycle *c)
 {
     static const double zeros[SCALARS];
     kry_status st = KRY_OK;
-    kry_device *dev = S->poll.dev;
+    kry_device *dev = S->W.poll.dev;
     const size_t size = SCALARS * kryi_acc_size(dev);
 
-    S->c = c;
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     TRY(kry_vec_copy(kryi_cycle_r(c), &S->r[0]));
     TRY(choose_shadows(S));
     for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
     if (S->y) TRY(kry_vec_fill(S->y, 0));
     TRY(kry_vec_dot_sum(&S->r[0], &S->r[0], S->rr));
     TRY(kryi_vec_dot_pair(&S->r[0], S->shadow, S->rho));
-    for (int j = 0; j < S->columns; j++)
+    for (int j = 0; j < S->W.columns; j++)
         TRY(kryi_buffer_write_later(dev, S->scalars, (size_t)j * size, size, zeros));
 done:
     return st;
@@ -207,17 +204,17 @@ static kry_status bicgstab_cycle(void *self, kryi_cycle *c)
     TRY(begin(S, c));
     for (cl_int j = 0;; j = (j + 1) % S->l) {
         TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(test_residual(S, false));
         TRY(step(S, j));
         if (j + 1 == S->l) TRY(reduce(S));
     }
-    TRY(kryi_krylov_add(S->K, S->y, S->t, kryi_cycle_x(S->c)));
-    for (int j = 0; j < S->columns; j++) {
+    TRY(kryi_krylov_add(S->W.K, S->y, S->t, kryi_cycle_x(S->W.poll.c)));
+    for (int j = 0; j < S->W.columns; j++) {
         kryi_stopping *s = c[j].stopping;
         if (!c[j].over)
-            kryi_stopping_retry(s, s->iteration - S->poll.start < S->l, &S->random_shadow[j]);
+            kryi_stopping_retry(s, s->iteration - S->W.poll.start < S->l, &S->random_shadow[j]);
     }
 done:
     return st;
@@ -225,21 +222,14 @@ done:
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-static void bicgstab_destroy(void *self)
-{
-    bicgstab *S = self;
-    kryi_workspace_release(&S->room);
-    kryi_poll_release(&S->poll);
-    free(S->random_shadow);
-    free(S);
-}
+static void bicgstab_destroy(void *self) { free(((bicgstab *)self)->random_shadow); }
 
 static kry_status allocate(bicgstab *S)
 {
     kry_status st = KRY_OK;
-    kryi_workspace *W = &S->room;
-    const int k = S->columns;
-    const size_t scalars = (size_t)k * SCALARS * kryi_acc_size(W->dev);
+    kryi_workspace *W = &S->W;
+    const int k = S->W.columns;
+    const size_t scalars = (size_t)k * SCALARS * kryi_acc_size(W->poll.dev);
 
     TRY(kryi_workspace_vectors(W, (int64_t)k * (S->l + 1), VECTORS_AT(&S->R, &S->U), 2));
     for (int i = 0; i <= S->l; i++) {
@@ -247,7 +237,7 @@ static kry_status allocate(bicgstab *S)
         S->u[i] = kryi_vec_column(S->U, (int64_t)k * i);
         S->r[i].k = S->u[i].k = k;
     }
-    TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->shadow, &S->y, &S->t), S->K->M ? 3 : 1));
+    TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->shadow, &S->y, &S->t), S->W.K->M ? 3 : 1));
     TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->rr), 1));
     TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho, &S->gamma), 2));
     TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, SUMS_AT(&S->gram), 1));
@@ -257,20 +247,15 @@ done:
     return st;
 }
 
-static kry_status create_columns(kryi_krylov *K, int columns, void **self)
+static kry_status bicgstab_create(void *self)
 {
     kry_status st = KRY_OK;
+    bicgstab *S = self;
+    kryi_krylov *K = S->W.K;
     char defines[48];
-    bicgstab *S;
 
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K, S->columns = columns;
     if (!K->width) K->width = USUAL;
     S->l = (int)K->width;
-    TRY(kryi_poll_create(K, columns, &S->poll));
-    S->room = kryi_krylov_workspace(K, columns);
-    S->room.stopped = S->poll.state;
     TRY(allocate(S));
     const kryi_named_kernel kernels[] = {
         { "bicgstab_begin", &S->begin },       { "bicgstab_direction", &S->direction },
@@ -289,7 +274,7 @@ static double bicgstab_bytes(const void *self)
     const bicgstab *S = self;
     const double l = S->l;
 
-    return kryi_krylov_bytes(S->K, 2, 3 * l + 13 + 6 / l);
+    return kryi_krylov_bytes(S->W.K, 2, 3 * l + 13 + 6 / l);
 }
 
 #define OMEGA_IS_ZERO                                                                             \
@@ -311,8 +296,10 @@ const kryi_method kryi_bicgstab_method = {
     .no_precond = OMEGA_IS_ZERO,
     .matrix = { "rho or u's", "allows no other step, nor does it with a random shadow",
                 KRY_BROKE_DOWN },
-    .create_columns = create_columns,
+    .size = sizeof(bicgstab),
+    .create = bicgstab_create,
     .cycle = bicgstab_cycle,
     .bytes = bicgstab_bytes,
     .destroy = bicgstab_destroy,
+    .most_columns = INT_MAX,
 };

@@ -19,7 +19,7 @@
  *             (1980), 293-322; with the orthogonal blocks of A. A. Dubrulle, Retooling the method of block
  *             conjugate gradients, ETNA 12 (2001), 216-233
  */
-#include "krylov/poll.h"
+#include "krylov/workspace.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +31,13 @@ enum { TESTS = 1, TURNS = 2 };
 enum { TILE = 4, GRAM_PER_UNIT = 6 };
 
 typedef struct block_cg {
-    kryi_krylov *K; /* borrowed */
-    int k;
+    kryi_workspace W;
     kry_vec *P, *T, *Q, *Y;      /* n-by-k; Y: NULL without M, it is Q */
     cl_mem part, inner, squares; /* partial sums of a k-by-k product; W'Y or P'T; W'W, with M */
     cl_mem small;                /* small matrices, and whether there is anything to do */
     cl_int shares;               /* of the rows, each of which leaves partial sums */
     int64_t tiles;               /* of a k-by-k product, for which groups share the work */
     kryi_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
-    kryi_poll poll;
-    kryi_workspace room;
-    kryi_cycle *c; /* under way; borrowed */
 } block_cg;
 
 /* total := X'Y */
@@ -50,10 +46,11 @@ static kry_status multiply(block_cg *S, const kry_vec *X, const kry_vec *Y, cl_m
     kry_status st = KRY_OK;
     const kry_arg gram[] = { ARG(X->n),      ARG(X->ld),     ARG(S->small),
                              ARG(X->buffer), ARG(Y->buffer), ARG(S->part) };
+    const int k = S->W.columns;
     const kry_arg finish[] = { ARG(S->shares), ARG(S->part), ARG(total) };
 
     TRY(kryi_launch(X->dev, S->gram, S->shares * S->tiles, gram, COUNT(gram)));
-    TRY(kryi_launch(X->dev, S->finish, (int64_t)S->k * S->k, finish, COUNT(finish)));
+    TRY(kryi_launch(X->dev, S->finish, (int64_t)k * k, finish, COUNT(finish)));
 done:
     return st;
 }
@@ -62,9 +59,9 @@ done:
 static kry_status precondition(block_cg *S)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = S->K->M;
+    const kry_op *M = S->W.K->M;
 
-    TRY(kryi_null_space_project(&S->K->residual.null, S->Q));
+    TRY(kryi_null_space_project(&S->W.K->residual.null, S->Q));
     if (M) TRY(kryi_op_run_apply(M, 1, S->Q, 0, S->Y));
     TRY(multiply(S, S->Q, M ? S->Y : S->Q, S->inner));
     if (M) TRY(multiply(S, S->Q, S->Q, S->squares));
@@ -74,8 +71,8 @@ done:
 
 static kry_status orthogonalise(block_cg *S, cl_int what)
 {
-    const kryi_poll *poll = &S->poll;
-    const cl_mem squares = S->K->M ? S->squares : S->inner;
+    const kryi_poll *poll = &S->W.poll;
+    const cl_mem squares = S->W.K->M ? S->squares : S->inner;
     const kry_arg args[] = {
         ARG(what),    ARG(poll->iteration), ARG(poll->slot),    ARG(S->inner),
         ARG(squares), ARG(poll->state),     ARG(poll->history), ARG(S->small)
@@ -101,13 +98,13 @@ static kry_status turn_block(block_cg *S, cl_int first)
 static kry_status step(block_cg *S)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->poll.dev;
-    const kry_vec *X = kryi_cycle_x(S->c), *Q = S->Q;
-    const kry_arg solve[] = { ARG(S->inner), ARG(S->poll.state), ARG(S->small) };
+    kry_device *dev = S->W.poll.dev;
+    const kry_vec *X = kryi_cycle_x(S->W.poll.c), *Q = S->Q;
+    const kry_arg solve[] = { ARG(S->inner), ARG(S->W.poll.state), ARG(S->small) };
     const kry_arg update[] = { ARG(Q->n),         ARG(Q->ld), ARG(S->small), ARG(S->P->buffer),
                                ARG(S->T->buffer), ARG_VEC(X), ARG(X->ld),    ARG(Q->buffer) };
 
-    TRY(kryi_op_run_apply(S->K->A, 1, S->P, 0, S->T));
+    TRY(kryi_op_run_apply(S->W.K->A, 1, S->P, 0, S->T));
     TRY(multiply(S, S->P, S->T, S->inner));
     TRY(kryi_launch(dev, S->solve, 1, solve, COUNT(solve)));
     TRY(kryi_launch(dev, kryi_vec_aligned(X) ? S->update : S->update_unaligned,
@@ -121,18 +118,18 @@ done:
 static kry_status write_identity(block_cg *S)
 {
     kry_status st = KRY_OK;
-    const kry_type acc = S->poll.dev->info.fp64 ? KRY_F64 : KRY_F32;
-    const int square = S->k * S->k, count = SMALL * square + 1;
+    const kry_type acc = S->W.poll.dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const int k = S->W.columns, square = k * k, count = SMALL * square + 1;
     void *small = NULL;
 
     TRY(kryi_alloc((size_t)count, kry_type_size(acc), &small));
-    for (int j = 0; j < S->k; j++) {
+    for (int j = 0; j < k; j++) {
         kry_vec w = kryi_vec_column(S->Q, j);
-        if (S->c[j].over) TRY(kry_vec_fill(&w, 0));
-        kryi_number_put(acc, small, C_OF_R * square + j * S->k + j, S->c[j].over ? 0 : 1);
+        if (S->W.poll.c[j].over) TRY(kry_vec_fill(&w, 0));
+        kryi_number_put(acc, small, C_OF_R * square + j * k + j, S->W.poll.c[j].over ? 0 : 1);
     }
     kryi_number_put(acc, small, SMALL * square, 1);
-    TRY(kryi_buffer_write(S->poll.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
+    TRY(kryi_buffer_write(S->W.poll.dev, S->small, 0, (size_t)count * kry_type_size(acc), small));
 done:
     free(small);
     return st;
@@ -142,8 +139,7 @@ static kry_status begin(block_cg *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
 
-    S->c = c;
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     TRY(kry_vec_copy(kryi_cycle_r(c), S->Q));
     TRY(kry_vec_fill(S->P, 0)); /* P rho' must not meet old NaNs */
     TRY(write_identity(S));
@@ -163,7 +159,7 @@ static kry_status block_cg_cycle(void *self, kryi_cycle *c)
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(orthogonalise(S, TESTS | TURNS));
         TRY(turn_block(S, 0));
@@ -175,25 +171,20 @@ done:
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-static void block_cg_destroy(void *self)
-{
-    kryi_workspace_release(&((block_cg *)self)->room);
-    kryi_poll_release(&((block_cg *)self)->poll);
-    free(self);
-}
-
 static kry_status allocate(block_cg *S)
 {
     kry_status st = KRY_OK;
-    kryi_workspace *W = &S->room;
-    const kry_device *dev = W->dev;
-    const size_t square = (size_t)S->k * (size_t)S->k, acc = kryi_acc_size(dev);
-    const int64_t across = (S->k + TILE - 1) / TILE,
-                  wanted = kryi_groups_for_sums(dev, W->type, W->n);
+    kryi_workspace *W = &S->W;
+    const kryi_krylov *K = W->K;
+    const kry_device *dev = K->A->dev;
+    const int k = W->columns;
+    const size_t square = (size_t)k * (size_t)k, acc = kryi_acc_size(dev);
+    const int64_t across = (k + TILE - 1) / TILE,
+                  wanted = kryi_groups_for_sums(dev, K->A->shape.type, W->n);
     const int64_t most = kryi_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
     kry_vec **const blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
 
-    TRY(kryi_workspace_vectors(W, S->k, blocks, COUNT(blocks) - (S->K->M ? 0 : 1)));
+    TRY(kryi_workspace_vectors(W, k, blocks, COUNT(blocks) - (K->M ? 0 : 1)));
     S->tiles = across * across;
     S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
     TRY(kryi_workspace_buffer(W, (size_t)S->shares * square * sizeof(kryi_partial), &S->part));
@@ -204,11 +195,12 @@ done:
     return st;
 }
 
-static kry_status compile(block_cg *S)
+static kry_status block_cg_create(void *self)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->room.dev;
-    const kry_type type = S->room.type;
+    block_cg *S = self;
+    const kry_op *A = S->W.K->A;
+    kry_device *dev = A->dev;
     const kryi_named_kernel kernels[] = {
         { "block_cg_gram", &S->gram },     { "block_cg_finish", &S->finish },
         { "block_cg_solve", &S->solve },   { "block_cg_orthogonalise", &S->orthogonalise },
@@ -216,33 +208,17 @@ static kry_status compile(block_cg *S)
     };
     char defines[64];
 
-    snprintf(defines, sizeof defines, "-DWIDTH=%d", S->k);
-    TRY(kryi_kernels_get(dev, "block_cg", type, defines, kernels, COUNT(kernels)));
-    strcat(defines, " -DKRY_UNALIGNED");
-    TRY(kryi_kernel_get(dev, "block_cg", type, defines, "block_cg_update", &S->update_unaligned));
-done:
-    return st;
-}
-
-static kry_status create_columns(kryi_krylov *K, int columns, void **self)
-{
-    kry_status st = KRY_OK;
-    const kryi_layout *layout = &K->A->dev->layout;
-    block_cg *S;
-
     CHECK(
-        kryi_layout_size(layout) == 1 && !layout->reproducible && columns <= MOST,
-        KRY_ERR_UNSUPPORTED,
+        kryi_layout_size(&dev->layout) == 1 && !dev->layout.reproducible, KRY_ERR_UNSUPPORTED,
         "kry_solver_create: method=block-cg runs on one device, without reproducible sums, for up "
         "to %d columns at once",
         (int)MOST);
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K, S->k = columns;
-    S->room = kryi_krylov_workspace(K, columns);
-    TRY(kryi_poll_create(K, columns, &S->poll));
     TRY(allocate(S));
-    TRY(compile(S));
+    snprintf(defines, sizeof defines, "-DWIDTH=%d", S->W.columns);
+    TRY(kryi_kernels_get(dev, "block_cg", A->shape.type, defines, kernels, COUNT(kernels)));
+    strcat(defines, " -DKRY_UNALIGNED");
+    TRY(kryi_kernel_get(dev, "block_cg", A->shape.type, defines, "block_cg_update",
+                        &S->update_unaligned));
 done:
     return st;
 }
@@ -251,7 +227,7 @@ done:
 static double block_cg_bytes(const void *self)
 {
     const block_cg *S = self;
-    return kryi_krylov_bytes(S->K, 1, S->K->M ? 16 : 13);
+    return kryi_krylov_bytes(S->W.K, 1, S->W.K->M ? 16 : 13);
 }
 
 const kryi_method kryi_block_cg_method = {
@@ -266,8 +242,9 @@ const kryi_method kryi_block_cg_method = {
                 "is not positive: the matrix is not positive definite, or too ill-conditioned for "
                 "this precision",
                 KRY_INDEFINITE_MATRIX },
-    .create_columns = create_columns,
+    .size = sizeof(block_cg),
+    .create = block_cg_create,
     .cycle = block_cg_cycle,
     .bytes = block_cg_bytes,
-    .destroy = block_cg_destroy,
+    .most_columns = MOST,
 };

@@ -12,26 +12,21 @@
  * Breakdown   z'w = 0, which an indefinite A allows; q'y <= 0: M is not positive definite
  * Source      Y. Saad, Iterative methods for sparse linear systems, 2nd ed. (2003), algorithm 6.20
  */
-#include "krylov/poll.h"
-#include <stdlib.h>
-#include <string.h>
+#include "krylov/workspace.h"
 
 typedef struct cr {
-    kryi_krylov *K; /* borrowed */
+    kryi_workspace W;
     kry_vec *w, *p, *q;
     kry_vec *z, *y;         /* NULL without a preconditioner: r, q */
     kry_sum *rho, *qy, *rr; /* z'w, q'y, r'r */
     kryi_kernel *direction, *step;
-    kryi_poll poll;
-    kryi_workspace room;
-    kryi_cycle *c; /* under way; borrowed */
 } cr;
 
 /* p := z + beta p,  q := w + beta q for n unknowns; n = 0: only whether to go on */
 static kry_status direct(cr *S, int64_t n)
 {
-    const kryi_poll *poll = &S->poll;
-    const kry_vec *z = S->z ? S->z : S->c->r;
+    const kryi_poll *poll = &S->W.poll;
+    const kry_vec *z = S->z ? S->z : S->W.poll.c->r;
     const kry_arg args[] = {
         ARG(poll->iteration),
         ARG(poll->slot),
@@ -59,19 +54,19 @@ static kry_status check_residual(void *self) { return direct(self, 0); }
 static kry_status step(cr *S)
 {
     kry_status st = KRY_OK;
-    kry_vec *x = S->c->x, *r = S->c->r, *z = S->z ? S->z : r;
+    kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r, *z = S->z ? S->z : r;
     const cl_mem y_numbers = S->y ? S->y->buffer : NULL, z_numbers = S->z ? S->z->buffer : NULL;
     const kryi_chunks rows = kryi_chunks_of(x);
-    const kry_arg rest[] = { ARG(S->poll.state), ARG(S->poll.step), ARG(S->qy->buffer),
-                             ARG(S->qy->count),  ARG(S->p->buffer), ARG(S->q->buffer),
-                             ARG_VEC(x),         ARG(r->buffer),    ARG(S->rr->buffer),
-                             ARG(y_numbers),     ARG(z_numbers) };
+    const kry_arg rest[] = { ARG(S->W.poll.state), ARG(S->W.poll.step), ARG(S->qy->buffer),
+                             ARG(S->qy->count),    ARG(S->p->buffer),   ARG(S->q->buffer),
+                             ARG_VEC(x),           ARG(r->buffer),      ARG(S->rr->buffer),
+                             ARG(y_numbers),       ARG(z_numbers) };
 
-    TRY(S->y ? kryi_op_run_dot(S->K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
+    TRY(S->y ? kryi_op_run_dot(S->W.K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
     TRY(kryi_layout_reduce(x->layout, &S->qy, 1));
     S->rr->count = (cl_int)rows.groups;
     TRY(kryi_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
-    TRY(kryi_op_run_dot(S->K->A, z, S->w, S->rho));
+    TRY(kryi_op_run_dot(S->W.K->A, z, S->w, S->rho));
 done:
     return st;
 }
@@ -82,16 +77,15 @@ static kry_status cr_cycle(void *self, kryi_cycle *c)
     cr *S = self;
     bool go;
 
-    S->c = c;
     TRY(kry_vec_fill(S->p, 0.0)); /* beta = 0 must not meet old NaNs */
     TRY(kry_vec_fill(S->q, 0.0));
-    if (S->z) TRY(S->K->M->table->apply(S->K->M->self, 1, c->r, 0, S->z));
+    if (S->z) TRY(S->W.K->M->table->apply(S->W.K->M->self, 1, c->r, 0, S->z));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : c->r, S->w, S->rho));
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_op_run_dot(S->W.K->A, S->z ? S->z : c->r, S->w, S->rho));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     for (;;) {
         TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->rho }, 2));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(direct(S, c->r->n));
         TRY(step(S));
@@ -100,30 +94,17 @@ done:
     return st;
 }
 
-static void cr_destroy(void *self)
-{
-    kryi_poll_release(&((cr *)self)->poll);
-    kryi_workspace_release(&((cr *)self)->room);
-    free(self);
-}
-
-static kry_status cr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status cr_create(void *self)
 {
     kry_status st = KRY_OK;
-    cr *S;
-
-    (void)setup; /* no parameters of its own */
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K;
-    S->room = kryi_krylov_workspace(K, 1);
+    cr *S = self;
+    const kryi_krylov *K = S->W.K;
     kry_vec **const vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
-    TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rho, &S->qy, &S->rr), 3));
+    TRY(kryi_workspace_vectors(&S->W, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rho, &S->qy, &S->rr), 3));
     const kryi_named_kernel kernels[] = { { "cr_direction", &S->direction },
                                           { "cr_step", &S->step } };
     TRY(kryi_kernels_get(K->A->dev, "cr", K->A->shape.type, "", kernels, COUNT(kernels)));
-    TRY(kryi_poll_create(K, 1, &S->poll));
 done:
     return st;
 }
@@ -139,7 +120,7 @@ const kryi_method kryi_cr_method = {
                     KRY_INDEFINITE_MATRIX },
     .matrix = { "r'M A M r", "does not allow another step: A is indefinite, or b not in its range",
                 KRY_INDEFINITE_MATRIX },
+    .size = sizeof(cr),
     .create = cr_create,
     .cycle = cr_cycle,
-    .destroy = cr_destroy,
 };

@@ -15,13 +15,13 @@
  */
 #include "krylov/direct.h"
 #include "krylov/find_null.h"
-#include "krylov/method.h"
+#include "krylov/workspace.h"
 #include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct direct {
-    kryi_krylov *K; /* borrowed */
+    kryi_workspace W;
     kryi_factor factor;
     int64_t entries; /* that were factored last; 0: none were */
     double most;     /* bytes that it may take; 0: what the machine has */
@@ -92,7 +92,7 @@ static kry_status step(direct *S, kryi_cycle *c, double *residual)
 
     TRY(solve_by_factor(S, c->r));
     TRY(kry_vec_axpby(1, S->z, 1, c->x));
-    TRY(kry_op_residual(S->K->A, c->r, S->z, c->r));
+    TRY(kry_op_residual(S->W.K->A, c->r, S->z, c->r));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
     TRY(kryi_sum_read(c->r->layout, S->rr, residual));
     *residual = sqrt(*residual);
@@ -124,10 +124,7 @@ static void direct_destroy(void *self)
 {
     direct *S = self;
     kryi_factor_release(&S->factor);
-    kry_sum_release(&S->rr);
-    kry_vec_release(&S->z);
     free(S->host);
-    free(S);
 }
 
 static kry_status check(const kryi_krylov *K)
@@ -155,8 +152,8 @@ static kry_status factor(direct *S)
     kryi_csr rows = { 0 };
     kryi_factor fresh = { 0 };
 
-    if (S->K->A->shape.rows == 0) return KRY_OK;
-    TRY(read_rows(S->K->A, &rows));
+    if (S->W.K->A->shape.rows == 0) return KRY_OK;
+    TRY(read_rows(S->W.K->A, &rows));
     const bool anew = !S->factor.engine || (S->entries && S->entries != kryi_csr_nnz(&rows));
     if (anew) TRY(kryi_factor_analyse(who, &rows, &fresh));
     TRY(kryi_factor_numbers(who, &rows, S->most, anew ? &fresh : &S->factor));
@@ -174,40 +171,27 @@ done:
 
 static kry_status direct_update(void *self) { return factor(self); }
 
-/* analysed: taken over */
-static kry_status create(kryi_krylov *K, kryi_factor *analysed, void **self)
+extern const kryi_method kryi_direct_method;
+
+static kry_status direct_create(void *self)
 {
     kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    direct *S = NULL;
+    direct *S = self;
+    const kryi_krylov *K = S->W.K;
 
     TRY(check(K));
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    S->K = K;
-    S->factor = *analysed, *analysed = (kryi_factor){ 0 };
+    if (K->method != &kryi_direct_method) {
+        kryi_factor *analysed = (kryi_factor *)K->params; /* taken over, and so it is not const */
+        S->factor = *analysed, *analysed = (kryi_factor){ 0 };
+    }
     /* Who counts on what the order promises goes elsewhere where pivots fill much more. */
     if (S->factor.engine) S->most = fmin(16 * S->factor.cost.bytes + 1e6, kryi_factor_memory());
     TRY(factor(S));
-    TRY(kryi_alloc((size_t)A->rows, sizeof *S->host, &S->host));
-    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
-    TRY(kry_sum_create(K->A->dev, 1, &S->rr));
-    *self = S, S = NULL;
+    TRY(kryi_alloc((size_t)K->A->shape.rows, sizeof *S->host, &S->host));
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr), 1));
 done:
-    if (S) direct_destroy(S);
     return st;
-}
-
-static kry_status direct_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    kryi_factor none = { 0 };
-
-    (void)setup; /* no parameters of its own */
-    return create(K, &none, self);
-}
-
-static kry_status ordered_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    return create(K, (kryi_factor *)setup->params, self); /* the order is moved, as it says */
 }
 
 static void direct_describe(const void *self, kry_op_info *info)
@@ -223,19 +207,19 @@ static void direct_describe(const void *self, kry_op_info *info)
     info->variant = S->text;
 }
 
-#define METHOD(create_it)                                                                        \
+#define METHOD                                                                                   \
     {                                                                                            \
         .kind = "direct", .who = "kry_solver_create", .minds_scale = true, .projects = true,     \
-        .takes = KRY_TAKES_ANY,                                                                  \
+        .tests_on_host = true, .takes = KRY_TAKES_ANY,                                           \
         .matrix = { "||r||",                                                                     \
                     "is more than half of what it was before the last step of refinement: A is " \
                     "singular to working precision, or that is its limit",                       \
                     KRY_TRUE_RESIDUAL_STAGNATED },                                               \
-        .create = create_it, .cycle = direct_cycle, .update = direct_update,                     \
-        .describe = direct_describe, .destroy = direct_destroy                                   \
+        .size = sizeof(direct), .create = direct_create, .cycle = direct_cycle,                  \
+        .update = direct_update, .describe = direct_describe, .destroy = direct_destroy          \
     }
-const kryi_method kryi_direct_method = METHOD(direct_create);
-static const kryi_method ordered_method = METHOD(ordered_create);
+const kryi_method kryi_direct_method = METHOD;
+static const kryi_method ordered_method = METHOD;
 
 kry_status kryi_direct_create(const kry_op *A, const kryi_options *o, kryi_factor *analysed,
                               kry_op **solver)

@@ -25,8 +25,7 @@
  *             E. G. Boman, Low-synch Gram-Schmidt with delayed reorthogonalization for Krylov solvers,
  *             Parallel Comput. 112 (2022), 102940
  */
-#include "krylov/poll.h"
-#include <stdlib.h>
+#include "krylov/workspace.h"
 
 enum {
     MOST = 128,
@@ -36,17 +35,14 @@ enum {
 };
 
 typedef struct gmres {
-    kryi_krylov *K; /* borrowed */
-    cl_int m, j;    /* the step under way */
+    kryi_workspace W;
+    cl_int m, j; /* steps of a cycle; the one under way */
     bool flexible;
     kry_vec *V, *Z; /* n by m + 1; n by m, FGMRES only */
     kry_vec *z, *t; /* M u_j; V y. NULL without M, and for FGMRES */
     kry_sum *dots;  /* of a strip of columns with u_j and w */
     kryi_kernel *begin, *test, *finish, *update, *rotate, *solve;
     cl_mem scalars;
-    kryi_poll poll;
-    kryi_workspace room, space; /* space: V, Z, z and t */
-    kryi_cycle *c;              /* under way; borrowed */
 } gmres;
 
 /* cl/krylov/gmres.cl says what they are. */
@@ -58,7 +54,7 @@ static size_t count_scalars(int m) { return 2 * (size_t)m * (size_t)(m + 4) + 9;
 static kry_status multiply(gmres *S)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->K->A, *M = S->K->M;
+    const kry_op *A = S->W.K->A, *M = S->W.K->M;
     kry_vec u = kryi_vec_column(S->V, S->j), w = kryi_vec_column(S->V, S->j + 1), z_j;
     kry_vec *z = M ? S->z : &u;
 
@@ -90,7 +86,7 @@ static kry_status project(gmres *S)
         TRY(kryi_layout_reduce(both.layout, &sum, 1));
         const kry_arg args[] = { ARG(S->m),       ARG(first),       ARG(width),
                                  ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
-        TRY(kryi_launch(S->poll.dev, S->finish, width, args, COUNT(args)));
+        TRY(kryi_launch(S->W.poll.dev, S->finish, width, args, COUNT(args)));
     }
 done:
     return st;
@@ -99,7 +95,7 @@ done:
 /* Test the residual of j steps, and find the rotation of the next one. */
 static kry_status rotate(gmres *S)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kry_arg args[] = { ARG(S->m),
                              ARG(S->j),
                              ARG(poll->iteration),
@@ -114,7 +110,7 @@ static kry_status rotate(gmres *S)
 /* v_j and u_(j+1) in the places of u_j and w */
 static kry_status update(gmres *S)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kry_vec *V = S->V;
     const kry_vec u = kryi_vec_column(V, S->j), w = kryi_vec_column(V, S->j + 1);
     const kry_arg args[] = { ARG(u.n),       ARG(S->m),        ARG(S->j),
@@ -144,7 +140,7 @@ static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
     const kry_vec *const vectors[] = { t };
     const kry_arg args[] = { ARG(t->n),       ARG(S->m),      ARG(adds), ARG(V->ld),
                              ARG(S->scalars), ARG(V->buffer), ARG_VEC(t) };
-    kry_device *dev = S->poll.dev;
+    kry_device *dev = S->W.poll.dev;
     return kryi_run(dev, "gmres", t->type, kryi_vec_alignment(vectors, 1), "gmres_combine",
                     kryi_groups_for_sums(dev, t->type, t->n), args, COUNT(args));
 }
@@ -153,8 +149,8 @@ static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
 static kry_status add_to_x(gmres *S)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = S->K->M;
-    kry_vec *x = S->c->x;
+    const kry_op *M = S->W.K->M;
+    kry_vec *x = S->W.poll.c->x;
     const cl_int flexible = S->flexible;
     const kry_arg args[] = { ARG(S->m), ARG(flexible), ARG(S->scalars) };
 
@@ -171,14 +167,14 @@ static kry_status check_residual(void *self)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),  ARG_ACC(poll->dev, poll->target2),
         ARG(S->scalars),      ARG(poll->state), ARG(poll->history)
     };
 
     TRY(kryi_launch(poll->dev, S->test, 1, args, COUNT(args)));
-    if (kryi_stopping_shows_x(S->c->stopping)) TRY(add_to_x(S)); /* for the monitor */
+    if (kryi_stopping_shows_x(S->W.poll.c->stopping)) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
 }
@@ -186,14 +182,14 @@ done:
 static kry_status begin(gmres *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kryi_scalar norm = kryi_scalar_of(S->poll.dev, c->norm);
+    const kryi_scalar norm = kryi_scalar_of(S->W.poll.dev, c->norm);
     kry_vec v = kryi_vec_column(S->V, 0);
-    const kry_arg args[] = { ARG(S->m), ARG_ACC(S->poll.dev, norm), ARG(S->scalars) };
+    const kry_arg args[] = { ARG(S->m), ARG_ACC(S->W.poll.dev, norm), ARG(S->scalars) };
 
-    S->c = c, S->j = 0;
+    S->j = 0;
     TRY(kry_vec_axpby(1 / c->norm, c->r, 0, &v));
-    TRY(kryi_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
 done:
     return st;
 }
@@ -209,74 +205,62 @@ static kry_status gmres_cycle(void *self, kryi_cycle *c)
 
     TRY(begin(S, c));
     for (; S->j < S->m; S->j++) {
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(step(S));
     }
-    if (go) TRY(kryi_poll_close(&S->poll, c));
+    if (go) TRY(kryi_poll_close(&S->W.poll));
     TRY(add_to_x(S));
-    kryi_stopping_retry(s, s->iteration == S->poll.start, NULL);
+    kryi_stopping_retry(s, s->iteration == S->W.poll.start, NULL);
 done:
     return st;
 }
 
 /* ---- the method -------------------------------------------------------------------------------- */
 
-static void gmres_destroy(void *self)
-{
-    kryi_poll_release(&((gmres *)self)->poll);
-    kryi_workspace_release(&((gmres *)self)->space);
-    kryi_workspace_release(&((gmres *)self)->room);
-    free(self);
-}
-
-static kry_status allocate_space(gmres *S, int m)
+/* V and what else goes with m steps a cycle. */
+static kry_status allocate_vectors(gmres *S, int m)
 {
     kry_status st = KRY_OK;
-    kryi_workspace *W = &S->space;
 
     S->m = m;
-    TRY(kryi_workspace_vectors(W, m + 1, VECTORS_AT(&S->V), 1));
-    if (S->flexible) TRY(kryi_workspace_vectors(W, m, VECTORS_AT(&S->Z), 1));
-    if (S->flexible || !S->K->M) return KRY_OK;
-    TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->z, &S->t), 2));
+    TRY(kryi_workspace_vectors(&S->W, m + 1, VECTORS_AT(&S->V), 1));
+    if (S->flexible) TRY(kryi_workspace_vectors(&S->W, m, VECTORS_AT(&S->Z), 1));
+    if (S->flexible || !S->W.K->M) return KRY_OK;
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z, &S->t), 2));
 done:
-    if (st < 0) kryi_workspace_release(W);
     return st;
 }
 
 /* As many steps as were asked for; else as many as there is memory for, up to the usual number. */
-static kry_status allocate(gmres *S)
+static kry_status choose_m(gmres *S)
 {
-    const int64_t wanted = S->K->width;
-    kryi_layout *layout = &S->K->A->dev->layout;
+    const int64_t wanted = S->W.K->width;
+    kryi_layout *layout = &S->W.K->A->dev->layout;
     kry_status st;
 
     for (int m = wanted ? (int)wanted : USUAL;; m /= 2) {
-        st = kryi_layout_join(layout, allocate_space(S, m));
+        st = kryi_layout_join(layout, allocate_vectors(S, m));
         if (st != KRY_ERR_MEMORY || wanted || m / 2 < LEAST) break;
-        kryi_workspace_release(&S->space);
+        kryi_workspace_clear(&S->W);
     }
-    S->K->width = S->m;
+    S->W.K->width = S->m;
     return st;
 }
 
-static kry_status create(kryi_krylov *K, bool flexible, bool varies, void **self)
+static kry_status gmres_create(void *self)
 {
     kry_status st = KRY_OK;
+    gmres *S = self;
+    const kryi_krylov *K = S->W.K;
     kry_device *dev = K->A->dev;
-    gmres *S;
 
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K, S->flexible = flexible;
-    S->room = S->space = kryi_krylov_workspace(K, 1);
-    TRY(kryi_poll_create(K, 1, &S->poll));
-    S->poll.each_iteration = varies;
-    TRY(allocate(S));
+    S->flexible = K->method->flexible;
+    S->W.poll.each_iteration = K->first && K->first->shape.traits & KRY_VARYING;
+    TRY(choose_m(S)); /* first of all, for it may clear the workspace */
     const int width = 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP);
-    TRY(kryi_workspace_sums(&S->room, width, SUMS_AT(&S->dots), 1));
-    TRY(kryi_workspace_buffer(&S->room, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
+    TRY(kryi_workspace_sums(&S->W, width, SUMS_AT(&S->dots), 1));
+    TRY(kryi_workspace_buffer(&S->W, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
     const kryi_named_kernel kernels[] = {
         { "gmres_begin", &S->begin },   { "gmres_check", &S->test },
         { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
@@ -287,53 +271,22 @@ done:
     return st;
 }
 
-static kry_status gmres_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    (void)setup; /* no parameters of its own */
-    return create(K, false, false, self);
-}
-
-static kry_status fgmres_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    return create(K, true, setup->precond && setup->precond->shape.traits & KRY_VARYING, self);
-}
-
 /* Bytes moved by a step in the middle of a cycle. */
 static double gmres_bytes(const void *self)
 {
     const gmres *S = self;
-    return kryi_krylov_bytes(S->K, 1, S->m + 5);
+    return kryi_krylov_bytes(S->W.K, 1, S->m + 5);
 }
 
-#define BREAKDOWN                                                                                \
-    {                                                                                            \
-        "r_jj", "allows no other step: A and M map the space of the residuals to a smaller one", \
-            KRY_BROKE_DOWN                                                                       \
+#define METHOD(name, takes_varying)                                                               \
+    {                                                                                             \
+        .kind = name, .who = "kry_krylov_create", .flexible = takes_varying, .projects = true,    \
+        .takes = KRY_TAKES_ANY, .width = { "m", MOST },                                           \
+        .matrix = { "r_jj",                                                                       \
+                    "allows no other step: A and M map the space of the residuals to a "          \
+                    "smaller one",                                                                \
+                    KRY_BROKE_DOWN },                                                             \
+        .size = sizeof(gmres), .create = gmres_create, .cycle = gmres_cycle, .bytes = gmres_bytes \
     }
-
-const kryi_method kryi_gmres_method = {
-    .kind = "gmres",
-    .who = "kry_krylov_create",
-    .projects = true,
-    .takes = KRY_TAKES_ANY,
-    .width = { "m", MOST },
-    .matrix = BREAKDOWN,
-    .create = gmres_create,
-    .cycle = gmres_cycle,
-    .bytes = gmres_bytes,
-    .destroy = gmres_destroy,
-};
-
-const kryi_method kryi_fgmres_method = {
-    .kind = "fgmres",
-    .who = "kry_krylov_create",
-    .flexible = true,
-    .projects = true,
-    .takes = KRY_TAKES_ANY,
-    .width = { "m", MOST },
-    .matrix = BREAKDOWN,
-    .create = fgmres_create,
-    .cycle = gmres_cycle,
-    .bytes = gmres_bytes,
-    .destroy = gmres_destroy,
-};
+const kryi_method kryi_gmres_method = METHOD("gmres", false);
+const kryi_method kryi_fgmres_method = METHOD("fgmres", true);

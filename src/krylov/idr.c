@@ -18,14 +18,12 @@
  *             exploits biorthogonality properties, ACM Trans. Math. Softw. 38 (2011), 5:1-5:19; the wide
  *             angle: G. L. G. Sleijpen, H. A. van der Vorst, Numer. Algorithms 10 (1995), 203-223
  */
-#include "krylov/poll.h"
-#include <stdlib.h>
-#include <string.h>
+#include "krylov/workspace.h"
 
 enum { MOST = 16, USUAL = 4, SCALARS = 3 + 3 * MOST + MOST * MOST };
 
 typedef struct idr {
-    kryi_krylov *K; /* borrowed */
+    kryi_workspace W;
     cl_int s;
     kry_vec *P, *G, *U;             /* n by s */
     kry_vec *t;                     /* A z */
@@ -33,19 +31,16 @@ typedef struct idr {
     kry_sum *rr, *products, *omega; /* r'r; P'r or P'g; (t'r, t't) */
     kryi_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
     cl_mem scalars;
-    kryi_poll poll;
-    kryi_workspace room;
-    bool others;   /* P was made anew, for the last ones broke down at once */
-    kryi_cycle *c; /* under way; borrowed */
+    bool others; /* P was made anew, for the last ones broke down at once */
 } idr;
 
 /* A launch over rows that leaves sums: n and the arguments of its chunks, then the rest. */
 static kry_status launch(idr *S, kryi_kernel *kernel, const kry_arg *rest, size_t count)
 {
-    const kryi_chunks rows = kryi_chunks_of(S->c->r);
+    const kryi_chunks rows = kryi_chunks_of(S->W.poll.c->r);
 
     S->rr->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(S->poll.dev, kernel, &rows, rest, count);
+    return kryi_launch_chunks(S->W.poll.dev, kernel, &rows, rest, count);
 }
 
 /* P'w */
@@ -63,9 +58,9 @@ done:
 static kry_status direct(idr *S, cl_int k)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = S->K->M;
-    const kryi_poll *poll = &S->poll;
-    const kry_vec *r = S->c->r, *z = M ? S->z : r;
+    const kry_op *M = S->W.K->M;
+    const kryi_poll *poll = &S->W.poll;
+    const kry_vec *r = S->W.poll.c->r, *z = M ? S->z : r;
     const cl_mem removed = M ? NULL : S->G->buffer; /* with M in a launch of its own */
     const int64_t groups = kryi_groups_for(poll->dev, r->type, r->n);
     const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG(S->products->buffer),
@@ -94,9 +89,9 @@ done:
 static kry_status step(idr *S, cl_int k)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->K->A;
-    const kryi_poll *poll = &S->poll;
-    kry_vec *x = S->c->x, u = kryi_vec_column(S->U, k), g = kryi_vec_column(S->G, k);
+    const kry_op *A = S->W.K->A;
+    const kryi_poll *poll = &S->W.poll;
+    kry_vec *x = S->W.poll.c->x, u = kryi_vec_column(S->U, k), g = kryi_vec_column(S->G, k);
 
     TRY(direct(S, k));
     TRY(A->table->apply(A->self, 1, &u, 0, &g));
@@ -112,7 +107,7 @@ static kry_status step(idr *S, cl_int k)
                              ARG(S->scalars),
                              ARG(S->G->buffer),
                              ARG(S->U->buffer),
-                             ARG(S->c->r->buffer),
+                             ARG(S->W.poll.c->r->buffer),
                              ARG_VEC(x),
                              ARG(S->rr->buffer) };
     TRY(launch(S, S->update, rest, COUNT(rest)));
@@ -124,15 +119,15 @@ done:
 static kry_status reduce(idr *S)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->K->A, *M = S->K->M;
-    kry_vec *x = S->c->x, *r = S->c->r, *z = M ? S->z : r;
+    const kry_op *A = S->W.K->A, *M = S->W.K->M;
+    kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r, *z = M ? S->z : r;
     const cl_mem z_numbers = M ? z->buffer : NULL;
 
     if (M) TRY(M->table->apply(M->self, 1, r, 0, z));
     TRY(A->table->apply(A->self, 1, z, 0, S->t));
     TRY(kryi_vec_dot_pair(S->t, r, S->omega));
     TRY(kryi_layout_reduce(r->layout, &S->omega, 1));
-    const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->poll.state),
+    const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->W.poll.state),
                              ARG(S->scalars),       ARG(S->t->buffer),    ARG(z_numbers),
                              ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
     TRY(launch(S, S->reduce, rest, COUNT(rest)));
@@ -145,7 +140,7 @@ done:
 static kry_status check_residual(void *self)
 {
     idr *S = self;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kry_arg args[] = {
         ARG(poll->iteration), ARG(poll->slot),   ARG_ACC(poll->dev, poll->target2),
         ARG(S->rr->buffer),   ARG(S->rr->count), ARG(poll->state),
@@ -172,7 +167,6 @@ static kry_status begin(idr *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(S->scalars) };
 
-    S->c = c;
     if (!c->stopping->breakdowns && S->others) {
         S->others = false;
         TRY(make_P(S));
@@ -182,9 +176,9 @@ static kry_status begin(idr *S, kryi_cycle *c)
         TRY(kry_vec_fill(&g, 0));
         TRY(kry_vec_fill(&u, 0));
     }
-    TRY(kryi_launch(S->poll.dev, S->begin, 1, args, 1));
+    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, 1));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
 done:
     return st;
 }
@@ -198,12 +192,12 @@ static kry_status idr_cycle(void *self, kryi_cycle *c)
     TRY(begin(S, c));
     for (cl_int k = 0;; k = (k + 1) % (S->s + 1)) {
         TRY(kryi_layout_reduce(c->r->layout, &S->rr, 1));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(check_residual(S));
         TRY(k < S->s ? step(S, k) : reduce(S));
     }
-    const bool barren = c->stopping->iteration - S->poll.start <= S->s, others = S->others;
+    const bool barren = c->stopping->iteration - S->W.poll.start <= S->s, others = S->others;
     kryi_stopping_retry(c->stopping, barren, &S->others);
     if (S->others != others) TRY(make_P(S));
 done:
@@ -212,33 +206,21 @@ done:
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-static void idr_destroy(void *self)
-{
-    kryi_poll_release(&((idr *)self)->poll);
-    kryi_workspace_release(&((idr *)self)->room);
-    free(self);
-}
-
-static kry_status idr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status idr_create(void *self)
 {
     kry_status st = KRY_OK;
+    idr *S = self;
+    kryi_krylov *K = S->W.K;
     kry_device *dev = K->A->dev;
-    idr *S;
 
-    (void)setup; /* no parameters of its own */
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K;
     if (!K->width) K->width = USUAL;
     S->s = (cl_int)K->width;
-    S->room = kryi_krylov_workspace(K, 1);
-    TRY(kryi_poll_create(K, 1, &S->poll));
-    TRY(kryi_workspace_vectors(&S->room, S->s, VECTORS_AT(&S->P, &S->G, &S->U), 3));
-    TRY(kryi_workspace_vectors(&S->room, 1, VECTORS_AT(&S->t, &S->v, &S->z), K->M ? 3 : 1));
-    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rr), 1));
-    TRY(kryi_workspace_sums(&S->room, S->s, SUMS_AT(&S->products), 1));
-    TRY(kryi_workspace_sums(&S->room, 2, SUMS_AT(&S->omega), 1));
-    TRY(kryi_workspace_buffer(&S->room, SCALARS * kryi_acc_size(dev), &S->scalars));
+    TRY(kryi_workspace_vectors(&S->W, S->s, VECTORS_AT(&S->P, &S->G, &S->U), 3));
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->t, &S->v, &S->z), K->M ? 3 : 1));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr), 1));
+    TRY(kryi_workspace_sums(&S->W, S->s, SUMS_AT(&S->products), 1));
+    TRY(kryi_workspace_sums(&S->W, 2, SUMS_AT(&S->omega), 1));
+    TRY(kryi_workspace_buffer(&S->W, SCALARS * kryi_acc_size(dev), &S->scalars));
     TRY(make_P(S));
     const kryi_named_kernel kernels[] = {
         { "idr_begin", &S->begin },         { "idr_check", &S->test },
@@ -254,9 +236,9 @@ done:
 static double idr_bytes(const void *self)
 {
     const idr *S = self;
-    const double s = S->s, with_M = S->K->M ? (3 * s + 1) / (s + 1) : 0;
+    const double s = S->s, with_M = S->W.K->M ? (3 * s + 1) / (s + 1) : 0;
 
-    return kryi_krylov_bytes(S->K, 1, (3 * s * s + 12 * s + 9) / (s + 1) + with_M);
+    return kryi_krylov_bytes(S->W.K, 1, (3 * s * s + 12 * s + 9) / (s + 1) + with_M);
 }
 
 #define OMEGA_IS_ZERO                                                                    \
@@ -276,8 +258,8 @@ const kryi_method kryi_idr_method = {
     .precond = OMEGA_IS_ZERO,
     .no_precond = OMEGA_IS_ZERO,
     .matrix = { "p'g", "allows no other step, nor does it with other vectors p", KRY_BROKE_DOWN },
+    .size = sizeof(idr),
     .create = idr_create,
     .cycle = idr_cycle,
     .bytes = idr_bytes,
-    .destroy = idr_destroy,
 };

@@ -18,7 +18,7 @@
  *             M. A. Saunders, LSMR: an iterative algorithm for sparse least-squares problems, SIAM J. Sci.
  *             Comput. 33 (2011), 2950-2971, doi:10.1137/10079687X
  */
-#include "krylov/poll.h"
+#include "krylov/workspace.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ enum {
 };
 
 typedef struct least_squares {
-    kryi_krylov *K; /* borrowed */
+    kryi_workspace W;
     bool lsmr;
     double conlim;      /* 0: none */
     kry_vec *q;         /* A z: rows; the others have a number a column */
@@ -47,9 +47,6 @@ typedef struct least_squares {
     /* ||A N|| as far as this solve knows: at least least_A, and the Frobenius norms of its bidiagonal matrices */
     double norm_A;
     kryi_kernel *begin, *left, *right, *update;
-    kryi_poll poll;
-    kryi_workspace room;
-    kryi_cycle *c; /* under way; borrowed. u is its r */
 } least_squares;
 
 typedef kry_status product(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
@@ -64,7 +61,7 @@ static product *transpose_of(const kry_op *op)
 /* q := A z */
 static kry_status multiply(least_squares *S)
 {
-    const kry_op *A = S->K->A;
+    const kry_op *A = S->W.K->A;
     return A->table->apply(A->self, 1, S->z ? S->z : S->v, 0, S->q);
 }
 
@@ -72,7 +69,7 @@ static kry_status multiply(least_squares *S)
 static kry_status multiply_transposed(least_squares *S, const kry_vec *u)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->K->A, *N = S->K->M;
+    const kry_op *A = S->W.K->A, *N = S->W.K->M;
 
     TRY(transpose_of(A)(A->self, N ? 1 : S->unit, u, 0, N ? S->z : S->g));
     if (N) TRY(transpose_of(N)(N->self, S->unit, S->z, 0, S->g));
@@ -83,7 +80,7 @@ done:
 /* z := N v, unless that is v */
 static kry_status precondition(least_squares *S)
 {
-    const kry_op *N = S->K->M;
+    const kry_op *N = S->W.K->M;
 
     if (N) return N->table->apply(N->self, S->unit, S->v, 0, S->z);
     return S->z ? kry_vec_axpby(S->unit, S->v, 0, S->z) : KRY_OK;
@@ -92,17 +89,17 @@ static kry_status precondition(least_squares *S)
 /* The stopping test, and unless it `only_tests` the next u. */
 static kry_status left(least_squares *S, bool only_tests)
 {
-    const kryi_poll *poll = &S->poll;
-    const kryi_scalar target = kryi_scalar_of(poll->dev, S->c->goal);
+    const kryi_poll *poll = &S->W.poll;
+    const kryi_scalar target = kryi_scalar_of(poll->dev, S->W.poll.c->goal);
     const kryi_scalar rtol =
-        kryi_scalar_of(poll->dev, kryi_stop_gradient(&S->K->stopping.criteria));
+        kryi_scalar_of(poll->dev, kryi_stop_gradient(&S->W.K->stopping.criteria));
     const kryi_scalar conlim = kryi_scalar_of(poll->dev, S->conlim);
     kryi_chunks rows = kryi_chunks_of(S->q);
     const kry_arg rest[] = { ARG(poll->iteration),       ARG(poll->slot),
                              ARG_ACC(poll->dev, target), ARG_ACC(poll->dev, rtol),
                              ARG_ACC(poll->dev, conlim), ARG(poll->step),
                              ARG(poll->state),           ARG(poll->history),
-                             ARG(S->q->buffer),          ARG(S->c->r->buffer),
+                             ARG(S->q->buffer),          ARG(S->W.poll.c->r->buffer),
                              ARG(S->uu->buffer) };
 
     if (only_tests)
@@ -121,11 +118,11 @@ static kry_status right(least_squares *S)
     const kryi_chunks cols = kryi_chunks_of(S->v);
 
     TRY(kryi_layout_reduce(S->v->layout, &S->uu, 1));
-    TRY(multiply_transposed(S, S->c->r));
-    const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->poll.state),
+    TRY(multiply_transposed(S, S->W.poll.c->r));
+    const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->W.poll.state),
                              ARG(S->g->buffer),  ARG(S->v->buffer), ARG(S->vv->buffer) };
     S->vv->count = (cl_int)cols.groups;
-    TRY(kryi_launch_chunks(S->poll.dev, S->right, &cols, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(S->W.poll.dev, S->right, &cols, rest, COUNT(rest)));
     TRY(kryi_layout_reduce(S->v->layout, &S->vv, 1));
     TRY(precondition(S));
 done:
@@ -135,8 +132,8 @@ done:
 /* x, w and the scalars. */
 static kry_status update(least_squares *S)
 {
-    const kryi_poll *poll = &S->poll;
-    const kry_vec *x = S->c->x, *z = S->z ? S->z : S->v;
+    const kryi_poll *poll = &S->W.poll;
+    const kry_vec *x = S->W.poll.c->x, *z = S->z ? S->z : S->v;
     const cl_mem hbar = S->lsmr ? S->hbar->buffer : NULL;
     const kry_arg args[] = { ARG(x->n),          ARG(S->uu->buffer), ARG(S->uu->count),
                              ARG(S->vv->buffer), ARG(S->vv->count),  ARG(poll->state),
@@ -149,10 +146,9 @@ static kry_status update(least_squares *S)
 static kry_status begin(least_squares *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
 
-    S->c = c;
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     TRY(kry_vec_fill(S->v, 0));
     if (S->hbar) TRY(kry_vec_fill(S->hbar, 0));
     TRY(kry_vec_dot_sum(c->r, c->r, S->uu));
@@ -170,12 +166,12 @@ done:
 static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->poll.dev;
-    kryi_stopping *stopping = &S->K->stopping;
+    kry_device *dev = S->W.poll.dev;
+    kryi_stopping *stopping = &S->W.K->stopping;
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
     double room[STATE_SIZE], v[STATE_SIZE];
 
-    TRY(kryi_buffer_read(dev, S->poll.state, 0, STATE_SIZE * kryi_acc_size(dev), room));
+    TRY(kryi_buffer_read(dev, S->W.poll.state, 0, STATE_SIZE * kryi_acc_size(dev), room));
     for (int i = 0; i < STATE_SIZE; i++) v[i] = kryi_number_at(acc, room, i);
     S->norm_A = fmax(S->norm_A, sqrt(v[NORM_A2]));
     stopping->norm_AN = S->norm_A / S->unit;
@@ -195,7 +191,7 @@ static kry_status cycle(void *self, kryi_cycle *c)
 
     TRY(begin(S, c));
     for (;;) {
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(left(S, false));
         TRY(right(S));
@@ -231,13 +227,13 @@ static kry_status prepare(void *self)
     const bool wide = S->v->type == KRY_F64;
     const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
 
-    S->unit = 1, S->least_A = 0, S->seen = S->K->A->updates;
+    S->unit = 1, S->least_A = 0, S->seen = S->W.K->A->updates;
     if (S->q->n == 0 || S->v->n == 0) return KRY_OK;
     TRY(measure_product(S, &S->least_A));
     if (!(S->least_A > 0 && isfinite(S->least_A)) || abs(ilogb(S->least_A)) <= far) return KRY_OK;
     const int exponent = -ilogb(S->least_A);
     S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
-    if (!S->z) TRY(kryi_workspace_vectors(&S->room, 1, VECTORS_AT(&S->z), 1));
+    if (!S->z) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
     TRY(measure_product(S, &S->least_A));
 done:
     return st;
@@ -249,8 +245,8 @@ static kry_status measure_gradient(void *self, const kry_vec *r, double norm, do
     least_squares *S = self;
     double size = 0;
 
-    if (S->seen != S->K->A->updates) TRY(prepare(S));
-    if (S->K->stopping.restarts < 0) S->norm_A = S->least_A;
+    if (S->seen != S->W.K->A->updates) TRY(prepare(S));
+    if (S->W.K->stopping.restarts < 0) S->norm_A = S->least_A;
     if (S->v->n > 0 && norm > 0) {
         TRY(kry_vec_axpby(1 / norm, r, 0, S->q)); /* A'r may flush to zero */
         TRY(multiply_transposed(S, S->q));
@@ -261,23 +257,15 @@ done:
     return st;
 }
 
-static void destroy(void *self)
-{
-    kryi_poll_release(&((least_squares *)self)->poll);
-    kryi_workspace_release(&((least_squares *)self)->room);
-    free(self);
-}
-
 static kry_status allocate(least_squares *S)
 {
     kry_status st = KRY_OK;
-    kryi_workspace *W = &S->room;
+    kryi_workspace *W = &S->W;
 
-    *W = kryi_krylov_workspace(S->K, 1);
     TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->q), 1));
-    W->n = S->K->A->shape.cols;
+    W->n = S->W.K->A->shape.cols;
     TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->g, &S->v, &S->w), 3));
-    if (S->K->M) TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->z), 1));
+    if (S->W.K->M) TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->z), 1));
     if (S->lsmr) TRY(kryi_workspace_vectors(W, 1, VECTORS_AT(&S->hbar), 1));
     TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->uu, &S->vv), 2));
 done:
@@ -292,18 +280,20 @@ static kry_status check_transpose(const char *who, const kry_op *op)
                     who, op->table->kind);
 }
 
-static kry_status create(kryi_krylov *K, const kryi_setup *setup, bool lsmr, void **self)
+extern const kryi_method kryi_lsmr_method;
+
+static kry_status create(void *self)
 {
     kry_status st = KRY_OK;
+    least_squares *S = self;
+    kryi_krylov *K = S->W.K;
     const char *const who = K->method->who;
-    least_squares *S;
+    const bool lsmr = K->method == &kryi_lsmr_method;
 
     TRY(check_transpose(who, K->A));
     TRY(check_transpose(who, K->M));
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K, S->lsmr = lsmr, S->unit = 1;
-    S->conlim = ((const kry_pcg_params *)setup->params)->conlim;
+    S->lsmr = lsmr, S->unit = 1;
+    S->conlim = ((const kry_pcg_params *)K->params)->conlim;
     K->stopping.regular = K->A->shape.rows == K->A->shape.cols && !kryi_op_is_singular(K->A) &&
                           K->A->null_found.parts == 0 && K->A->null_found.empty == 0;
     const kryi_named_kernel kernels[] = { { lsmr ? "lsmr_begin" : "lsqr_begin", &S->begin },
@@ -313,61 +303,30 @@ static kry_status create(kryi_krylov *K, const kryi_setup *setup, bool lsmr, voi
     TRY(allocate(S));
     TRY(kryi_kernels_get(K->A->dev, "least_squares", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
                          COUNT(kernels)));
-    TRY(kryi_poll_create(K, 1, &S->poll));
     TRY(prepare(S));
 done:
     return st;
 }
 
-static kry_status lsqr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    return create(K, setup, false, self);
-}
-
-static kry_status lsmr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    return create(K, setup, true, self);
-}
-
 static double bytes(const void *self)
 {
     const least_squares *S = self;
-    const kry_op_shape *A = &S->K->A->shape;
+    const kry_op_shape *A = &S->W.K->A->shape;
     const double rows = (double)A->rows, cols = (double)A->cols;
-    const double products = kryi_krylov_bytes(S->K, 2, 0);
+    const double products = kryi_krylov_bytes(S->W.K, 2, 0);
 
     if (products <= 0) return 0;
     return products + (3 * rows + (S->lsmr ? 10 : 8) * cols) * (double)kry_type_size(A->type);
 }
 
-#define ILL_CONDITIONED                                                                            \
-    {                                                                                              \
-        "an estimate of the condition number",                                                     \
-            "is above conlim; x is what the larger singular values determine", KRY_ILL_CONDITIONED \
+#define METHOD(name)                                                                     \
+    {                                                                                    \
+        .kind = name, .who = "kry_krylov_create",                                        \
+        .matrix = { "an estimate of the condition number",                               \
+                    "is above conlim; x is what the larger singular values determine",   \
+                    KRY_ILL_CONDITIONED },                                               \
+        .takes = KRY_TAKES_RECTANGULAR, .size = sizeof(least_squares), .create = create, \
+        .cycle = cycle, .gradient = measure_gradient, .bytes = bytes, .update = prepare  \
     }
-
-const kryi_method kryi_lsqr_method = {
-    .kind = "lsqr",
-    .who = "kry_krylov_create",
-    .matrix = ILL_CONDITIONED,
-    .takes = KRY_TAKES_RECTANGULAR,
-    .create = lsqr_create,
-    .cycle = cycle,
-    .gradient = measure_gradient,
-    .bytes = bytes,
-    .update = prepare,
-    .destroy = destroy,
-};
-
-const kryi_method kryi_lsmr_method = {
-    .kind = "lsmr",
-    .who = "kry_krylov_create",
-    .matrix = ILL_CONDITIONED,
-    .takes = KRY_TAKES_RECTANGULAR,
-    .create = lsmr_create,
-    .cycle = cycle,
-    .gradient = measure_gradient,
-    .bytes = bytes,
-    .update = prepare,
-    .destroy = destroy,
-};
+const kryi_method kryi_lsqr_method = METHOD("lsqr");
+const kryi_method kryi_lsmr_method = METHOD("lsmr");

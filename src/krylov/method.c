@@ -1,9 +1,8 @@
 /* method.c - a solver by any method as an operator: applied, updated, described. */
-#include "krylov/method.h"
+#include "krylov/workspace.h"
 #include "precond/deflation.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 double kryi_krylov_bytes(const kryi_krylov *K, double products, double words)
 {
@@ -159,7 +158,7 @@ void kryi_krylov_destroy(void *self)
     kryi_krylov *K = self;
     if (!K) return;
     kryi_columns_release(K);
-    if (K->self) K->method->destroy(K->self);
+    kryi_workspace_destroy(K->self);
     free(K->stopping.history);
     kryi_residual_release(&K->residual);
     kryi_guess_release(&K->guess);

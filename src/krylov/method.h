@@ -57,12 +57,12 @@ typedef struct kryi_setup {
     kry_check check;    /* of A, which was done */
     int64_t width;      /* the number behind the method's word; 0: the default */
     int64_t guesses;    /* earlier solutions that a solve starts from; 0: none */
-    const void *params; /* the method's own; NULL: the defaults */
+    const void *params; /* the method's own */
 } kryi_setup;
 
 typedef struct kryi_krylov kryi_krylov;
 
-/* A method. `self` is what create made. */
+/* A method. `self` is its state, which begins with a kryi_workspace. */
 typedef struct kryi_method kryi_method;
 struct kryi_method {
     const char *kind; /* of the operator: "pcg" */
@@ -76,6 +76,8 @@ struct kryi_method {
     bool finds_null;
     bool uses_rhs;  /* reads b in its cycles */
     bool continues; /* can go on along the direction of its last cycle */
+    /* The host computes each residual and ends cycles by kryi_stopping_test: there is no stop flag to poll. */
+    bool tests_on_host;
     kryi_takes takes;
     /* The number behind the method's word, as in "gmres:30": what it is called, from 1 to `most`; 0: it has none. */
     struct {
@@ -85,9 +87,10 @@ struct kryi_method {
     /* What KRY_END_PRECOND and KRY_END_MATRIX mean; no_precond: KRY_END_PRECOND where the caller gave none. */
     kryi_breakdown precond, matrix, no_precond;
 
-    /* Everything that cycles need: they allocate nothing on the device. K has the operators. NULL: create_columns
-     * with one column serves. */
-    kry_status (*create)(kryi_krylov *K, const kryi_setup *setup, void **self);
+    size_t size; /* bytes of a state */
+    /* Everything that cycles need: they allocate nothing on the device. `self` is zero behind its workspace, whose K
+     * has the operators and parameters. */
+    kry_status (*create)(void *self);
     /* Iterations until the goal, the limit, the monitor or a breakdown ends them. c: an array of as many as
      * `self` has columns. */
     kry_status (*cycle)(void *self, kryi_cycle *c);
@@ -99,11 +102,13 @@ struct kryi_method {
     kry_status (*update)(void *self);
     /* NULL: the kind alone. */
     void (*describe)(const void *self, kry_op_info *info);
+    /* Release what is not the workspace's; NULL: nothing is. */
     void (*destroy)(void *self);
 
-    /* A `self` whose cycles are of several columns at once; K->self is that of one. NULL: there is none.
-     * Returns KRY_ERR_UNSUPPORTED for a K that has to take them one after the other. */
-    kry_status (*create_columns)(kryi_krylov *K, int columns, void **self);
+    /* Columns that a state may have, at most; 0: one. */
+    int most_columns;
+    /* Whether K gains from a state of this many columns, where it could take them one after the other; NULL: it does. */
+    bool (*gains)(const kryi_krylov *K, int columns);
 
     /* Refinement has these, for its x lies in several places; else NULL. start: x := x + Q r, if there is something to
      * start from (*moved); accept: whether the x that a cycle has come to is taken (norm: its residual,
@@ -115,7 +120,8 @@ struct kryi_method {
 /* What is behind a solver. */
 struct kryi_krylov {
     const kryi_method *method;
-    void *self;
+    void *self;         /* the method's state, for cycles of one column */
+    const void *params; /* kryi_setup.params while `self` is made, then NULL */
     kry_op_table table; /* of the operator, with the method's kind */
     kry_op *A;          /* retained */
     kry_op

@@ -1,7 +1,7 @@
 /* method_create.c - solvers of a method, their preconditioner and deflation; one on each part of a team. */
 #include "device/pool.h"
-#include "krylov/method.h"
 #include "krylov/options.h"
+#include "krylov/workspace.h"
 #include "operator/op_parts.h"
 #include "precond/deflation.h"
 #include <math.h>
@@ -174,7 +174,9 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     if (!method->accept) TRY(kryi_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
     TRY(kryi_stopping_reserve(&K->stopping, K->stopping.criteria.max_iter));
     K->stopping.waits = (shape.traits | (K->first ? K->first->shape.traits : 0)) & KRY_WAITS;
-    TRY(method->create ? method->create(K, s, &K->self) : method->create_columns(K, 1, &K->self));
+    K->params = s->params;
+    TRY(kryi_workspace_create(K, 1, &K->self));
+    K->params = NULL;
     TRY(kry_device_finish(A->dev));
     shape.traits = KRY_VARYING;
     TRY(kry_op_create(A->dev, &K->table, K, &shape, solver));

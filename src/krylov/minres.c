@@ -21,14 +21,13 @@
  *             elements and fast iterative solvers, 2nd ed. (2014), algorithm 4.1; r: S.-C. T. Choi, C. C.
  *             Paige, M. A. Saunders, MINRES-QLP, SIAM J. Sci. Comput. 33 (2011), 1810-1836
  */
-#include "krylov/poll.h"
+#include "krylov/workspace.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct minres {
-    kryi_krylov *K; /* borrowed */
-    int columns;    /* of all vectors and sums */
+    kryi_workspace W;
     kry_vec *q, *v, *old_v, *w, *old_w;
     kry_vec *z, *next_z;          /* NULL without M: v, and the next one */
     kry_sum *rr, *delta, *square; /* r'r, z'A z, z'v */
@@ -39,9 +38,6 @@ typedef struct minres {
     int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
     /* A cycle ends with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
     double ask;
-    kryi_poll poll;
-    kryi_workspace room;
-    kryi_cycle *c; /* under way; borrowed */
 } minres;
 
 static void swap(kry_vec **a, kry_vec **b)
@@ -53,7 +49,7 @@ static void swap(kry_vec **a, kry_vec **b)
 /* The stopping test, and unless it `only_tests` the next v in the place of the last one. */
 static kry_status lanczos(minres *S, bool only_tests)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
     kryi_chunks rows = kryi_chunks_of_columns(S->v);
     const kry_arg rest[] = {
@@ -67,7 +63,7 @@ static kry_status lanczos(minres *S, bool only_tests)
         rows.n = 0, rows.groups = 1;
     else
         S->square->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(S->poll.dev, S->lanczos, &rows, rest, COUNT(rest));
+    return kryi_launch_chunks(S->W.poll.dev, S->lanczos, &rows, rest, COUNT(rest));
 }
 
 static kry_status check_residual(void *self) { return lanczos(self, true); }
@@ -77,7 +73,7 @@ static kry_status precondition(minres *S, const kry_vec *v, kry_vec *z)
 {
     kry_status st = KRY_OK;
 
-    if (S->K->M) TRY(kryi_op_run_dot(S->K->M, v, z, S->square));
+    if (S->W.K->M) TRY(kryi_op_run_dot(S->W.K->M, v, z, S->square));
     TRY(kryi_layout_reduce(v->layout, &S->square, 1));
 done:
     return st;
@@ -88,7 +84,7 @@ done:
 static bool may_ask(const minres *S, const kryi_cycle *c)
 {
     enum { MOST = 8 }; /* vectors, each of which costs a search */
-    const kryi_krylov *K = S->K;
+    const kryi_krylov *K = S->W.K;
     const kryi_null_space *null = &K->residual.null;
 
     return (c->X || c->stopping == &K->stopping) && S->unit == 1 &&
@@ -101,11 +97,11 @@ static bool may_ask(const minres *S, const kryi_cycle *c)
 static kry_status update(minres *S)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->poll;
-    const kry_vec *x = kryi_cycle_x(S->c), *r = kryi_cycle_r(S->c);
+    const kryi_poll *poll = &S->W.poll;
+    const kry_vec *x = kryi_cycle_x(S->W.poll.c), *r = kryi_cycle_r(S->W.poll.c);
     const kry_vec *z = S->z ? S->z : S->v;
     const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
-    const kryi_scalar ask = kryi_scalar_of(poll->dev, may_ask(S, S->c) ? S->ask : 0);
+    const kryi_scalar ask = kryi_scalar_of(poll->dev, may_ask(S, S->W.poll.c) ? S->ask : 0);
     const kryi_chunks rows = kryi_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),
                              ARG_ACC(poll->dev, unit),
@@ -125,11 +121,11 @@ static kry_status update(minres *S)
 
     TRY(precondition(S, S->old_v, S->next_z));
     S->rr->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(S->poll.dev, S->update, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_chunks(S->W.poll.dev, S->update, &rows, rest, COUNT(rest)));
     swap(&S->v, &S->old_v);
     swap(&S->w, &S->old_w);
     swap(&S->z, &S->next_z);
-    TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+    TRY(kryi_op_run_dot(S->W.K->A, S->z ? S->z : S->v, S->q, S->delta));
 done:
     return st;
 }
@@ -143,7 +139,7 @@ static kry_status find_unit(minres *S)
     const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
     double norm, size;
 
-    if (S->seen == S->K->A->updates) return KRY_OK;
+    if (S->seen == S->W.K->A->updates) return KRY_OK;
     S->unit = 1;
     TRY(kry_vec_norm2(S->v, &norm));
     TRY(kry_vec_norm2(S->q, &size));
@@ -152,7 +148,7 @@ static kry_status find_unit(minres *S)
     const int exponent = -ilogb(ratio);
     if (abs(exponent) > far)
         S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
-    S->seen = S->K->A->updates;
+    S->seen = S->W.K->A->updates;
 done:
     return st;
 }
@@ -162,18 +158,17 @@ static kry_status begin(minres *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->old_v, S->w, S->old_w };
 
-    S->c = c;
     if (c->stopping->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     TRY(kry_vec_copy(kryi_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
     TRY(kry_vec_dot_sum(S->v, S->v, S->rr));
     TRY(kry_vec_dot_sum(S->v, S->v, S->square));
     TRY(precondition(S, S->v, S->z));
-    TRY(kryi_op_run_dot(S->K->A, S->z ? S->z : S->v, S->q, S->delta));
+    TRY(kryi_op_run_dot(S->W.K->A, S->z ? S->z : S->v, S->q, S->delta));
     TRY(find_unit(S));
-    const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->poll.step) };
-    TRY(kryi_launch_range(S->poll.dev, S->begin, (kryi_range){ 1, .columns = S->columns }, args,
+    const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->W.poll.step) };
+    TRY(kryi_launch_range(S->W.poll.dev, S->begin, (kryi_range){ 1, .columns = S->W.columns }, args,
                           COUNT(args)));
 done:
     return st;
@@ -187,7 +182,7 @@ static kry_status iterate(minres *S, kryi_cycle *c)
     TRY(begin(S, c));
     for (;;) {
         TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->delta }, 2));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(lanczos(S, false));
         TRY(update(S));
@@ -196,27 +191,16 @@ done:
     return st;
 }
 
-static void minres_destroy(void *self)
-{
-    kryi_poll_release(&((minres *)self)->poll);
-    kryi_workspace_release(&((minres *)self)->room);
-    free(self);
-}
-
-static kry_status create_columns(kryi_krylov *K, int columns, void **self)
+static kry_status minres_create(void *self)
 {
     kry_status st = KRY_OK;
-    minres *S;
+    minres *S = self;
+    const kryi_krylov *K = S->W.K;
 
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K, S->columns = columns, S->unit = 1, S->seen = -1;
-    TRY(kryi_poll_create(K, columns, &S->poll));
-    S->room = kryi_krylov_workspace(K, columns);
-    S->room.stopped = S->poll.state;
+    S->unit = 1, S->seen = -1;
     kry_vec **const vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
-    TRY(kryi_workspace_vectors(&S->room, columns, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rr, &S->delta, &S->square), 3));
+    TRY(kryi_workspace_vectors(&S->W, S->W.columns, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->delta, &S->square), 3));
     const kryi_named_kernel kernels[] = { { "minres_begin", &S->begin },
                                           { "minres_lanczos", &S->lanczos },
                                           { "minres_update", &S->update } };
@@ -241,7 +225,7 @@ typedef struct search {
 
 static void end_search(search *F)
 {
-    if (F->S) minres_destroy(F->S);
+    kryi_workspace_destroy(F->S);
     free(F->stopping.history);
     kry_vec_release(&F->g);
     kry_vec_release(&F->u);
@@ -255,7 +239,7 @@ static kry_status begin_search(kryi_krylov *K, int64_t most, search *F)
 
     F->stopping = (kryi_stopping){ .dev = K->A->dev, .waits = K->stopping.waits };
     TRY(kryi_stopping_reserve(&F->stopping, most));
-    TRY(create_columns(K, 1, &self));
+    TRY(kryi_workspace_create(K, 1, &self));
     F->S = self;
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->g));
     TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->u));
@@ -268,7 +252,7 @@ done:
 static kry_status measure_mapped(search *F, kry_vec *w, double *mapped)
 {
     kry_status st = KRY_OK;
-    kryi_krylov *K = F->S->K;
+    kryi_krylov *K = F->S->W.K;
     double size;
 
     *mapped = INFINITY;
@@ -306,7 +290,7 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
                                    int64_t *used, bool *found)
 {
     kry_status st = KRY_OK;
-    kryi_krylov *K = S->K;
+    kryi_krylov *K = S->W.K;
     /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
     const double least = 16 * K->stopping.roundoff;
     search F = { 0 };
@@ -332,7 +316,7 @@ done:
 static kry_status follow_up(minres *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kryi_krylov *K = S->K;
+    kryi_krylov *K = S->W.K;
     kryi_stopping *s = c->stopping;
     const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
     int64_t used = 0;
@@ -366,7 +350,7 @@ done:
 static double minres_bytes(const void *self)
 {
     const minres *S = self;
-    return kryi_krylov_bytes(S->K, 1, 13);
+    return kryi_krylov_bytes(S->W.K, 1, 13);
 }
 
 const kryi_method kryi_minres_method = {
@@ -380,8 +364,9 @@ const kryi_method kryi_minres_method = {
     .matrix = { "alpha",
                 "allows no other step: A maps the residual to zero, and b is not in its range",
                 KRY_INDEFINITE_MATRIX },
-    .create_columns = create_columns,
+    .size = sizeof(minres),
+    .create = minres_create,
     .cycle = minres_cycle,
     .bytes = minres_bytes,
-    .destroy = minres_destroy,
+    .most_columns = INT_MAX,
 };

@@ -12,6 +12,7 @@
  */
 #include "host/host.h"
 #include "krylov/mixed.h"
+#include "krylov/workspace.h"
 #include "precond/deflation.h"
 #include <assert.h>
 #include <math.h>
@@ -152,9 +153,15 @@ static kry_status add_correction(kryi_outer *O, kryi_cycle *c)
     return widen(O, 1, x, 1, next);
 }
 
+/* The state of refinement as a method. */
+typedef struct refinement {
+    kryi_workspace W;
+    kryi_outer *O; /* borrowed */
+} refinement;
+
 static kry_status refine_start(void *self, kryi_cycle *c, bool first, bool *moved)
 {
-    kryi_outer *O = self;
+    kryi_outer *O = ((refinement *)self)->O;
     kryi_inner *I = &O->M->inner;
     kry_status st = KRY_OK;
     double scaled;
@@ -184,7 +191,7 @@ static int64_t patience(const kryi_mixed *M)
 
 static kry_status refine_cycle(void *self, kryi_cycle *c)
 {
-    kryi_outer *O = self;
+    kryi_outer *O = ((refinement *)self)->O;
     kryi_mixed_run *now = &O->M->now;
     kry_status st = KRY_OK;
     kryi_stopping *s = c->stopping;
@@ -217,7 +224,7 @@ static bool accept(double residual, double *least)
 
 static void refine_accept(void *self, kryi_cycle *c, double *norm)
 {
-    kryi_outer *O = self;
+    kryi_outer *O = ((refinement *)self)->O;
     double *least = &kryi_krylov_of(O->refine)->stopping.accepted;
     const bool worse = O->M->now.slow && *norm > *least; /* nothing comes that could mend this */
 
@@ -226,29 +233,30 @@ static void refine_accept(void *self, kryi_cycle *c, double *norm)
     *norm = worse ? *least : INFINITY;
 }
 
-static kry_status refine_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status refine_create(void *self)
 {
-    kryi_outer *O = (kryi_outer *)setup->params; /* its own, and not const */
+    refinement *S = self;
+    kryi_krylov *K = S->W.K;
+    kryi_outer *O = (kryi_outer *)K->params; /* its own, and not const */
 
+    S->O = O;
     K->stopping.drop = O->M->drop;
     if (O->M->converted)
         memcpy(K->stopping.breakdown, O->M->inner.K->stopping.breakdown,
                sizeof K->stopping.breakdown);
-    *self = O;
     return KRY_OK;
 }
-
-static void refine_destroy(void *self) { (void)self; }
 
 static const kryi_method refine_method = {
     .kind = "refinement",
     .who = "kry_mixed_create",
     .projects = true,
+    .tests_on_host = true,
+    .size = sizeof(refinement),
     .create = refine_create,
     .cycle = refine_cycle,
     .start = refine_start,
     .accept = refine_accept,
-    .destroy = refine_destroy,
 };
 
 /* ---- a correction as a preconditioner ---------------------------------------------------- */

@@ -40,7 +40,7 @@ typedef struct run {
 /* z := M r and rho := (r'z, r'r), by launches of their own. */
 static kry_status precondition(const run *R)
 {
-    const kry_op *M = R->S->K->M;
+    const kry_op *M = R->S->W.K->M;
 
     if (M) return kryi_op_run_dots(M, R->r, R->z, R->S->rho);
     return kryi_vec_dot_pair(R->r, R->z, R->S->rho);
@@ -51,7 +51,7 @@ static kry_status precondition(const run *R)
 static bool end_may_be_near(const run *R)
 {
     const kryi_stopping *s = R->c->stopping;
-    const int64_t start = R->S->poll.start;
+    const int64_t start = R->S->W.poll.start;
     const double margin = 2.5; /* iterations */
     int64_t at = s->history_count - 1;
     double norm = at > start ? s->history[at] / s->unit : 0;
@@ -78,9 +78,9 @@ static kry_status precondition_if_needed(run *R)
     if (S->checks_first && end_may_be_near(R)) {
         TRY(kryi_sum_read(R->z->layout, S->rho, sums));
         R->seen_at = R->c->stopping->iteration, R->seen = sqrt(sums[1]);
-        S->poll.due = R->seen <= (1 - rounding) * R->c->goal;
+        S->W.poll.due = R->seen <= (1 - rounding) * R->c->goal;
     }
-    if (!S->poll.due) TRY(kryi_op_run_dots_again(S->K->M, R->r, R->z, S->rho));
+    if (!S->W.poll.due) TRY(kryi_op_run_dots_again(S->W.K->M, R->r, R->z, S->rho));
 done:
     return st;
 }
@@ -90,8 +90,8 @@ done:
 static bool begins_anew(const run *R)
 {
     const kryi_pcg *S = R->S;
-    return S->columns == 1 && !R->c->goes_on && !R->c->keeps_direction &&
-           !(S->K->stopping.drop > 0);
+    return S->W.columns == 1 && !R->c->goes_on && !R->c->keeps_direction &&
+           !(S->W.K->stopping.drop > 0);
 }
 
 /* p := z + beta p,  q := A p,  p'q */
@@ -99,9 +99,11 @@ static kry_status direct(run *R)
 {
     kry_status st = KRY_OK;
     kryi_pcg *S = R->S;
-    const kry_op *A = S->K->product;
+    const kry_op *A = S->W.K->product;
 
-    R->d.old = R->d.iteration == S->poll.start && begins_anew(R) ? R->z : S->fuses ? S->old : S->p;
+    R->d.old = R->d.iteration == S->W.poll.start && begins_anew(R) ? R->z
+               : S->fuses                                          ? S->old
+                                                                   : S->p;
     if (!S->flexible) return kryi_op_run_direction(A, &R->d, S->p, S->q, S->pq);
     TRY(kryi_direction_run(&R->d, S->p));
     TRY(kryi_op_run_dot(A, S->p, S->q, S->pq));
@@ -137,8 +139,8 @@ static kry_status pass_over_vectors(run *R, const kryi_step *s)
     S->rho->count = (cl_int)rows.groups;
     if (s->drift) s->next_drift->count = S->rho->count;
     if (!aligned && !x->dev->info.cpu_kernels) TRY(kryi_pcg_step_kernel(S, false, &kernel));
-    TRY(kryi_launch_range(x->dev, kernel, (kryi_range){ rows.groups, .columns = S->columns }, args,
-                          count));
+    TRY(kryi_launch_range(x->dev, kernel, (kryi_range){ rows.groups, .columns = S->W.columns },
+                          args, count));
 done:
     return st;
 }
@@ -146,7 +148,7 @@ done:
 /* done: steps of the cycle before this one. Only where z is r or d .* r does a step have it at hand. */
 static cl_int what_becomes_of_x(const kryi_pcg *S, int64_t done)
 {
-    const kry_op *M = S->K->M;
+    const kry_op *M = S->W.K->M;
 
     if (!S->x_every_second_step) return KRY_X_ADDS;
     if (done % 2 == 0) return KRY_X_WAITS;
@@ -158,13 +160,13 @@ static kry_status step(run *R, int64_t done)
 {
     kry_status st = KRY_OK;
     kryi_pcg *S = R->S;
-    kryi_krylov *K = S->K;
+    kryi_krylov *K = S->W.K;
     const kry_vec *d = kryi_pcg_diagonal(K->M);
     kryi_step s = { .p = S->p,
                     .old = S->old ? S->old : S->p,
                     .pq = S->pq,
-                    .state = S->poll.state,
-                    .step = S->poll.step,
+                    .state = S->W.poll.state,
+                    .step = S->W.poll.step,
                     .update = what_becomes_of_x(S, done),
                     .d = d,
                     .z = R->z };
@@ -199,7 +201,7 @@ static kry_status flex(run *R)
     TRY(kry_vec_dot_sum(R->z, S->q, S->zq));
     TRY(kryi_layout_reduce(R->z->layout, &S->zq, 1));
     const kry_arg args[] = { ARG(S->rho->buffer), ARG(S->rho->count), ARG(S->zq->buffer),
-                             ARG(S->zq->count), ARG(S->poll.step) };
+                             ARG(S->zq->count), ARG(S->W.poll.step) };
     TRY(kryi_launch(R->z->dev, S->kernel.correct_beta, 1, args, COUNT(args)));
 done:
     return st;
@@ -211,8 +213,8 @@ done:
 static kry_status keep_scalars(kryi_pcg *S, const kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = S->poll.dev;
-    cl_mem step = S->poll.step;
+    kry_device *dev = S->W.poll.dev;
+    cl_mem step = S->W.poll.step;
     kryi_scalar last[STATE_SIZE];
     size_t bytes = STATE_SIZE * kryi_acc_size(dev);
     kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
@@ -229,7 +231,7 @@ done:
 static kry_status check_residual(void *self)
 {
     run *R = self;
-    const kryi_poll *poll = &R->S->poll;
+    const kryi_poll *poll = &R->S->W.poll;
 
     R->d.iteration = poll->iteration, R->d.slot = poll->slot;
     return kryi_direction_check(&R->d);
@@ -240,7 +242,7 @@ static kry_status begin(run *R)
     kry_status st = KRY_OK;
     kryi_pcg *S = R->S;
 
-    TRY(kryi_poll_begin(&S->poll, R->c, check_residual, R));
+    TRY(kryi_poll_begin(&S->W.poll, R->c, check_residual, R));
     if (S->drift) S->drift->count = 0;
     TRY(precondition(R));
     if (R->c->goes_on)
@@ -256,8 +258,8 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
 {
     const kryi_pcg *S = R->S;
     const kry_vec *x = R->x;
-    const cl_int start = (cl_int)R->S->poll.start;
-    const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->poll.step), ARG(first->buffer),
+    const cl_int start = (cl_int)R->S->W.poll.start;
+    const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->W.poll.step), ARG(first->buffer),
                              ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
     return kryi_launch_range(
@@ -269,11 +271,11 @@ static kry_status catch_up_columns(run *R, const kry_vec *first)
 static kry_status add_last(run *R, const kry_vec *p)
 {
     kry_status st = KRY_OK;
-    kry_device *dev = R->S->poll.dev;
+    kry_device *dev = R->S->W.poll.dev;
     const size_t size = kryi_acc_size(dev);
     kryi_scalar alpha;
 
-    TRY(kryi_buffer_read(dev, R->S->poll.step, STATE_ALPHA * size, size, &alpha));
+    TRY(kryi_buffer_read(dev, R->S->W.poll.step, STATE_ALPHA * size, size, &alpha));
     TRY(kry_vec_axpby(dev->info.fp64 ? alpha.f64 : alpha.f32, p, 1, R->x));
 done:
     return st;
@@ -286,7 +288,7 @@ static kry_status catch_up(run *R, const kry_vec *first, int64_t done)
     const kryi_pcg *S = R->S;
 
     if (!S->x_every_second_step || done == 0) return KRY_OK;
-    if (S->columns > 1) return catch_up_columns(R, first);
+    if (S->W.columns > 1) return catch_up_columns(R, first);
     return done % 2 ? add_last(R, first) : KRY_OK;
 }
 
@@ -302,9 +304,9 @@ static run run_of(kryi_pcg *S, kryi_cycle *c)
                   .seen_at = -1,
                   .d = { .z = z,
                          .rho = S->rho,
-                         .step_state = S->poll.step,
-                         .state = S->poll.state,
-                         .history = S->poll.history,
+                         .step_state = S->W.poll.step,
+                         .state = S->W.poll.state,
+                         .history = S->W.poll.history,
                          .target2 = kryi_scalar_of(z->dev, c->goal * c->goal) } };
 }
 
@@ -316,26 +318,26 @@ kry_status kryi_pcg_cycle(void *self, kryi_cycle *c)
     kryi_stopping *stopping = c->stopping; /* of the first column: of one, where it matters */
     run R = run_of(S, c);
     kry_vec *first = S->p, *other = S->old;
-    const kryi_deflation *D = kryi_deflation_of(S->K->deflation);
+    const kryi_deflation *D = kryi_deflation_of(S->W.K->deflation);
     int64_t begun = 0;
     bool done = false, go;
 
     S->recycle = D ? D->recycle : NULL;
     if (!c->keeps_direction)
-        TRY(kryi_persistent_iterate(&S->persistent, c, S->poll.check_every, &done));
+        TRY(kryi_persistent_iterate(&S->persistent, c, S->W.poll.check_every, &done));
     if (done) return KRY_OK;
     TRY(begin(&R));
-    const int64_t start = S->poll.start;
+    const int64_t start = S->W.poll.start;
     for (;; begun++) {
         TRY(kryi_layout_reduce(R.z->layout, &S->rho, 1));
         if (stopping->iteration > start) TRY(flex(&R));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
-        R.d.iteration = S->poll.iteration, R.d.slot = S->poll.slot;
-        if (S->recycle) TRY(kryi_recycle_take(S->recycle, R.z, S->poll.step));
+        R.d.iteration = S->W.poll.iteration, R.d.slot = S->W.poll.slot;
+        if (S->recycle) TRY(kryi_recycle_take(S->recycle, R.z, S->W.poll.step));
         TRY(direct(&R));
         TRY(kryi_layout_reduce(R.z->layout, &S->pq, 1));
-        TRY(step(&R, S->poll.iteration - start));
+        TRY(step(&R, S->W.poll.iteration - start));
         if (S->fuses) {
             kry_vec *t = S->p;
             S->p = S->old, S->old = t;
@@ -345,8 +347,8 @@ kry_status kryi_pcg_cycle(void *self, kryi_cycle *c)
         bool even = (stopping->iteration - start) % 2 == 0;
         S->p = even ? first : other, S->old = even ? other : first;
     }
-    TRY(catch_up(&R, first, S->columns > 1 ? begun : stopping->iteration - start));
-    if (S->recycle) TRY(kryi_recycle_end(S->recycle, S->poll.step));
+    TRY(catch_up(&R, first, S->W.columns > 1 ? begun : stopping->iteration - start));
+    if (S->recycle) TRY(kryi_recycle_end(S->recycle, S->W.poll.step));
 done:
     return st;
 }

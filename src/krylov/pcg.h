@@ -5,7 +5,7 @@
 #define KRY_PCG_H
 
 #include "krylov/persistent.h"
-#include "krylov/poll.h"
+#include "krylov/workspace.h"
 #include "precond/deflation.h"
 
 typedef struct kryi_pcg_kernels {
@@ -14,8 +14,7 @@ typedef struct kryi_pcg_kernels {
 } kryi_pcg_kernels;
 
 typedef struct kryi_pcg {
-    kryi_krylov *K;   /* borrowed: A, M, what directions are multiplied by, null space */
-    int columns;      /* recurrences at once; all vectors and sums have as many columns */
+    kryi_workspace W;
     kry_vec *z;       /* NULL without a preconditioner: it is r */
     kry_vec *q;       /* NULL if A repeats */
     kry_vec *p, *old; /* change places where A fuses the direction */
@@ -29,7 +28,6 @@ typedef struct kryi_pcg {
     kry_sum *zq;                 /* z'q, of Polak and Ribiere */
     kry_sum *drift, *next_drift; /* sums of r, where constants are the null space */
     kryi_pcg_kernels kernel;
-    kryi_poll poll;
     kryi_persistent persistent; /* where A offers iterations in one kernel */
     kryi_recycle
         *recycle; /* of the cycle under way: what its vectors are left to; NULL: none; borrowed */

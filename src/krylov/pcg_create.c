@@ -1,13 +1,13 @@
 /* pcg_create.c - conjugate gradients made ready: what is fused, vectors, kernels; and what they move. */
 #include "krylov/pcg.h"
 #include "multigrid/hierarchy.h"
-#include <stdlib.h>
+#include <limits.h>
 
 /* Words that a step moves: r twice and q; for x those of p and twice x, in every second step only if x waits, and then those of
  * the old p, too, unless it is made of others that are at hand. */
 static double words_of_step(const kryi_pcg *S)
 {
-    const bool makes_old = !S->K->M || kryi_pcg_diagonal(S->K->M);
+    const bool makes_old = !S->W.K->M || kryi_pcg_diagonal(S->W.K->M);
     if (!S->x_every_second_step) return 6;
     return makes_old ? 4.5 : 5;
 }
@@ -22,7 +22,7 @@ static double more_words_of_step(const kryi_pcg *S)
 static double pcg_bytes(const void *self)
 {
     const kryi_pcg *S = self;
-    const kry_op *product = S->K->product, *M = S->K->M;
+    const kry_op *product = S->W.K->product, *M = S->W.K->M;
     kry_op_info A, info;
     double word = (double)product->shape.rows * (double)kry_type_size(product->shape.type);
 
@@ -40,54 +40,30 @@ static double pcg_bytes(const void *self)
     return bytes + info.bytes_per_apply + (M->table->apply_dots ? 0 : 2 * word);
 }
 
-static void pcg_destroy(void *self)
-{
-    kryi_pcg *S = self;
+static void pcg_destroy(void *self) { kryi_persistent_release(&((kryi_pcg *)self)->persistent); }
 
-    kryi_persistent_release(&S->persistent);
-    kryi_poll_release(&S->poll);
-    kry_sum_release(&S->next_drift);
-    kry_sum_release(&S->drift);
-    kry_sum_release(&S->zq);
-    kry_sum_release(&S->rho);
-    kry_sum_release(&S->pq);
-    kry_vec_release(&S->old);
-    kry_vec_release(&S->p);
-    kry_vec_release(&S->q);
-    kry_vec_release(&S->z);
-    free(S);
-}
-
-static kry_status create_room(kry_device *dev, kry_type type, int64_t n, int k, kry_vec **vec)
-{
-    return k > 1 ? kryi_vec_create_columns(dev, type, n, k, vec)
-                 : kryi_vec_create_room(dev, type, n, 1, vec);
-}
-
-static kry_status allocate(kryi_pcg *S, kry_device *dev, kry_type type, int64_t n)
+static kry_status allocate(kryi_pcg *S)
 {
     kry_status st = KRY_OK;
-    const int k = S->columns;
-    const cl_mem stopped = S->poll.state;
+    kryi_workspace *W = &S->W;
+    const kryi_null_space *null = &W->K->residual.null;
 
-    if (!S->repeats) TRY(create_room(dev, type, n, k, &S->q));
-    TRY(create_room(dev, type, n, k, &S->p));
-    if (S->fuses) TRY(create_room(dev, type, n, k, &S->old));
-    if (S->K->M) TRY(create_room(dev, type, n, k, &S->z));
-    TRY(kryi_sum_create_columns(dev, 1, k, stopped, &S->pq));
-    TRY(kryi_sum_create_columns(dev, 2, k, stopped, &S->rho));
-    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kry_sum_create(dev, 1, &S->zq));
-    if (S->K->residual.null.A && !S->K->residual.null.vectors) {
-        TRY(kryi_sum_create_columns(dev, 1, k, stopped, &S->drift));
-        TRY(kryi_sum_create_columns(dev, 1, k, stopped, &S->next_drift));
-    }
+    if (!S->repeats) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->q), 1));
+    TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->p), 1));
+    if (S->fuses) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->old), 1));
+    if (W->K->M) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->z), 1));
+    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->pq), 1));
+    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho), 1));
+    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->zq), 1));
+    if (null->A && !null->vectors)
+        TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->drift, &S->next_drift), 2));
 done:
     return st;
 }
 
 kry_status kryi_pcg_step_kernel(const kryi_pcg *S, bool aligned, kryi_kernel **kernel)
 {
-    const kry_op *A = S->K->product;
+    const kry_op *A = S->W.K->product;
 
     return kryi_kernel_get(A->dev, "pcg", A->shape.type, aligned ? "" : "-DKRY_UNALIGNED",
                            "pcg_step", kernel);
@@ -97,13 +73,13 @@ kry_status kryi_pcg_step_kernel(const kryi_pcg *S, bool aligned, kryi_kernel **k
  * expensive M has it before each end, and a monitor of fixed iterates at each of them. */
 static bool is_all_fused(const kryi_pcg *S)
 {
-    return S->repeats && !S->checks_first && !kryi_stopping_shows_x(&S->K->stopping);
+    return S->repeats && !S->checks_first && !kryi_stopping_shows_x(&S->W.K->stopping);
 }
 
 static kry_status compile(kryi_pcg *S, kry_device *dev, kry_type type)
 {
     kry_status st = KRY_OK;
-    const bool one = S->columns == 1;
+    const bool one = S->W.columns == 1;
     kryi_kernel *found;
 
     if (one && is_all_fused(S)) goto done;
@@ -127,40 +103,42 @@ static bool is_expensive(const kry_op *M)
 /* The passes that A offers. */
 static void choose_passes(kryi_pcg *S)
 {
-    const kry_op *A = S->K->product;
+    const kry_op *A = S->W.K->product;
 
     S->fuses = A->fused->apply_direction;
     S->repeats = A->fused->apply_step;
     S->x_every_second_step =
         (S->repeats || (S->fuses && A->dev->info.cpu_kernels)) &&
-        !kryi_stopping_shows_x(&S->K->stopping); /* a monitor that looks at x finds it complete */
+        !kryi_stopping_shows_x(&S->W.K->stopping); /* a monitor that looks at x finds it complete */
 }
 
-static kry_status pcg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status pcg_create(void *self)
 {
     kry_status st = KRY_OK;
-    const kry_pcg_params *params = setup->params;
-    const kry_op *A = K->product, *M = setup->precond;
-    kryi_pcg *S = NULL;
+    kryi_pcg *S = self;
+    const kryi_krylov *K = S->W.K;
+    const kry_pcg_params *params = K->params; /* NULL of several columns */
+    const kry_op *A = K->product;
+    const bool one = S->W.columns == 1;
 
-    CHECK((unsigned)params->flexible <= KRY_POLAK_RIBIERE, KRY_ERR_ARGUMENT,
-          "kry_pcg_create: flexible = %d is none", (int)params->flexible);
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    S->K = K, S->columns = 1;
-    S->flexible = params->flexible;
+    if (one) {
+        CHECK((unsigned)params->flexible <= KRY_POLAK_RIBIERE, KRY_ERR_ARGUMENT,
+              "kry_pcg_create: flexible = %d is none", (int)params->flexible);
+        S->flexible = params->flexible;
+        S->checks_first = is_expensive(K->first);
+        S->W.poll.one_by_one = S->checks_first;
+    } else if (A->fused->prepare_columns) {
+        TRY(A->fused->prepare_columns(A->self));
+    }
     const bool fused =
-        !S->flexible && !A->dev->layout.reproducible; /* those leave sums of their own order */
+        one ? !S->flexible && !A->dev->layout.reproducible /* whose sums have their own order */
+            : A->fused->prepare_columns != NULL;
     if (fused) choose_passes(S);
-    S->checks_first = is_expensive(M);
-    TRY(kryi_poll_create(K, 1, &S->poll));
-    S->poll.one_by_one = S->checks_first;
-    TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
+    TRY(allocate(S));
     TRY(compile(S, A->dev, A->shape.type));
-    if (fused && !K->deflation && !K->residual.null.A)
+    if (one && fused && !K->deflation && !K->residual.null.A)
         kryi_persistent_prepare(&S->persistent, A, K->M, params);
-    *self = S, S = NULL;
 done:
-    if (S) pcg_destroy(S);
     return st;
 }
 
@@ -196,28 +174,6 @@ static bool gains(const kryi_krylov *K, int columns)
     return K->A->table->apply_block != NULL;
 }
 
-static kry_status pcg_create_columns(kryi_krylov *K, int columns, void **self)
-{
-    kry_status st = KRY_OK;
-    const kry_op *A = K->product;
-    kryi_pcg *S = NULL;
-
-    if (!gains(K, columns)) return KRY_ERR_UNSUPPORTED;
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    S->K = K, S->columns = columns;
-    if (A->fused->prepare_columns) {
-        TRY(A->fused->prepare_columns(A->self));
-        choose_passes(S);
-    }
-    TRY(kryi_poll_create(K, columns, &S->poll));
-    TRY(allocate(S, A->dev, A->shape.type, A->shape.rows));
-    TRY(compile(S, A->dev, A->shape.type));
-    *self = S, S = NULL;
-done:
-    if (S) pcg_destroy(S);
-    return st;
-}
-
 const kryi_method kryi_pcg_method = {
     .kind = "pcg",
     .who = "kry_pcg_create",
@@ -237,11 +193,13 @@ const kryi_method kryi_pcg_method = {
                 "is not positive: the matrix is not positive definite, or too ill-conditioned for "
                 "this precision",
                 KRY_INDEFINITE_MATRIX },
+    .size = sizeof(kryi_pcg),
     .create = pcg_create,
     .cycle = kryi_pcg_cycle,
     .bytes = pcg_bytes,
     .destroy = pcg_destroy,
-    .create_columns = pcg_create_columns,
+    .most_columns = INT_MAX,
+    .gains = gains,
 };
 
 kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)

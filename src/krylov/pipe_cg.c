@@ -22,26 +22,22 @@
  *             propagation on the maximal attainable accuracy of the pipelined conjugate gradient method, SIAM J.
  *             Matrix Anal. Appl. 39 (2018), 426-450
  */
-#include "krylov/poll.h"
-#include <stdlib.h>
+#include "krylov/workspace.h"
 
 enum { REPLACE = 20, SUMS = 3 };
 
 typedef struct pipe_cg {
-    kryi_krylov *K; /* borrowed */
+    kryi_workspace W;
     kry_vec *w, *n, *p, *s, *z;
     kry_vec *u, *m, *q; /* NULL without a preconditioner: r, w, s */
     kry_sum *sums;      /* r'u, w'u, r'r */
     kryi_kernel *test, *add_up, *step;
-    kryi_poll poll;
-    kryi_workspace room;
-    kryi_cycle *c; /* under way; borrowed */
 } pipe_cg;
 
 /* The stopping test and, unless it is the `only` thing to do, alpha and beta. */
 static kry_status test_residual(pipe_cg *S, cl_int only)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kry_arg args[] = { ARG(only),
                              ARG(poll->iteration),
                              ARG(poll->slot),
@@ -65,11 +61,11 @@ static kry_status apply(const kry_op *B, const kry_vec *v, kry_vec *y)
 static kry_status step(pipe_cg *S)
 {
     kry_status st = KRY_OK;
-    kry_vec *x = S->c->x, *r = S->c->r;
+    kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r;
     const kryi_chunks rows = kryi_chunks_of(x);
     const cl_mem m = S->u ? S->m->buffer : NULL, q = S->u ? S->q->buffer : NULL,
                  u = S->u ? S->u->buffer : NULL;
-    const kry_arg rest[] = { ARG(S->poll.state),
+    const kry_arg rest[] = { ARG(S->W.poll.state),
                              ARG(S->n->buffer),
                              ARG(S->z->buffer),
                              ARG(S->w->buffer),
@@ -92,14 +88,14 @@ done:
 static kry_status compute_sums(pipe_cg *S)
 {
     kry_status st = KRY_OK;
-    const kry_vec *r = S->c->r;
-    kry_vec *u = S->u ? S->u : S->c->r;
+    const kry_vec *r = S->W.poll.c->r;
+    kry_vec *u = S->u ? S->u : S->W.poll.c->r;
     const kryi_chunks rows = kryi_chunks_of(r);
     const kry_arg rest[] = { ARG(r->buffer), ARG(S->w->buffer), ARG(u->buffer),
                              ARG(S->sums->buffer) };
 
-    TRY(apply(S->K->M, r, u));
-    TRY(apply(S->K->A, u, S->w));
+    TRY(apply(S->W.K->M, r, u));
+    TRY(apply(S->W.K->A, u, S->w));
     S->sums->count = (cl_int)rows.groups;
     TRY(kryi_launch_chunks(r->dev, S->add_up, &rows, rest, COUNT(rest)));
 done:
@@ -111,9 +107,9 @@ static kry_status replace(pipe_cg *S)
 {
     kry_status st = KRY_OK;
 
-    TRY(apply(S->K->A, S->p, S->s));
-    TRY(apply(S->K->M, S->s, S->q));
-    TRY(apply(S->K->A, S->u ? S->q : S->s, S->z));
+    TRY(apply(S->W.K->A, S->p, S->s));
+    TRY(apply(S->W.K->M, S->s, S->q));
+    TRY(apply(S->W.K->A, S->u ? S->q : S->s, S->z));
     TRY(compute_sums(S));
 done:
     return st;
@@ -126,8 +122,8 @@ static kry_status multiply(pipe_cg *S)
     kryi_layout *layout = S->w->layout;
 
     TRY(kryi_layout_reduce_begin(layout, &S->sums, 1));
-    TRY(apply(S->K->M, S->w, S->m));
-    TRY(apply(S->K->A, S->u ? S->m : S->w, S->n));
+    TRY(apply(S->W.K->M, S->w, S->m));
+    TRY(apply(S->W.K->A, S->u ? S->m : S->w, S->n));
     TRY(kryi_layout_reduce_end(layout, &S->sums, 1));
 done:
     return st;
@@ -140,14 +136,13 @@ static kry_status pipe_cg_cycle(void *self, kryi_cycle *c)
     kry_vec *empty[] = { S->p, S->s, S->z, S->q };
     bool go;
 
-    S->c = c;
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     for (size_t i = 0; i < COUNT(empty); i++) /* beta = 0 must not meet old NaNs */
         if (empty[i]) TRY(kry_vec_fill(empty[i], 0));
     TRY(compute_sums(S));
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
     for (int64_t steps = 1;; steps++) {
         TRY(multiply(S));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(test_residual(S, 0));
         TRY(step(S));
@@ -157,32 +152,19 @@ done:
     return st;
 }
 
-static void pipe_cg_destroy(void *self)
-{
-    kryi_poll_release(&((pipe_cg *)self)->poll);
-    kryi_workspace_release(&((pipe_cg *)self)->room);
-    free(self);
-}
-
-static kry_status pipe_cg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status pipe_cg_create(void *self)
 {
     kry_status st = KRY_OK;
-    pipe_cg *S;
-
-    (void)setup; /* no parameters of its own */
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K;
-    S->room = kryi_krylov_workspace(K, 1);
+    pipe_cg *S = self;
+    const kryi_krylov *K = S->W.K;
     kry_vec **const vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
-    TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 3)));
-    TRY(kryi_workspace_sums(&S->room, SUMS, SUMS_AT(&S->sums), 1));
+    TRY(kryi_workspace_vectors(&S->W, 1, vectors, COUNT(vectors) - (K->M ? 0 : 3)));
+    TRY(kryi_workspace_sums(&S->W, SUMS, SUMS_AT(&S->sums), 1));
     const kryi_named_kernel kernels[] = { { "pipe_cg_check", &S->test },
                                           { "pipe_cg_sums", &S->add_up },
                                           { "pipe_cg_step", &S->step } };
     TRY(kryi_kernels_get(K->A->dev, "pipe_cg", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
                          COUNT(kernels)));
-    TRY(kryi_poll_create(K, 1, &S->poll));
 done:
     return st;
 }
@@ -190,7 +172,7 @@ done:
 static double pipe_cg_bytes(const void *self)
 {
     const pipe_cg *S = self;
-    return kryi_krylov_bytes(S->K, 1, S->u ? 18 : 13);
+    return kryi_krylov_bytes(S->W.K, 1, S->u ? 18 : 13);
 }
 
 const kryi_method kryi_pipe_cg_method = {
@@ -205,8 +187,8 @@ const kryi_method kryi_pipe_cg_method = {
                 "is not positive: the matrix is not positive definite, or too ill-conditioned for "
                 "this precision",
                 KRY_INDEFINITE_MATRIX },
+    .size = sizeof(pipe_cg),
     .create = pipe_cg_create,
     .cycle = pipe_cg_cycle,
     .bytes = pipe_cg_bytes,
-    .destroy = pipe_cg_destroy,
 };

@@ -71,25 +71,30 @@ void kryi_poll_release(kryi_poll *poll)
 static bool goes_on(const kryi_cycle *c) { return !c->over && kryi_stopping_iterates(c->stopping); }
 
 /* The first column that goes on; all that do are at the same iteration. */
-static const kryi_cycle *first_running(const kryi_poll *poll, const kryi_cycle *c)
+static const kryi_cycle *first_running(const kryi_poll *poll)
 {
+    const kryi_cycle *c = poll->c;
+
     for (int j = 0; j < poll->columns; j++)
         if (goes_on(&c[j])) return &c[j];
     return c;
 }
 
 /* The first column that goes on, or that only the limit or the monitor has ended. */
-static const kryi_cycle *first_not_ended(const kryi_poll *poll, const kryi_cycle *c)
+static const kryi_cycle *first_not_ended(const kryi_poll *poll)
 {
+    const kryi_cycle *c = poll->c;
+
     for (int j = 0; j < poll->columns; j++)
         if (!c[j].over && !c[j].stopping->end) return &c[j];
     return c;
 }
 
 /* Nothing that was enqueued still reads what an earlier cycle began with: the host has waited since. */
-static kry_status write_scalars(kryi_poll *poll, const kryi_cycle *c)
+static kry_status write_scalars(kryi_poll *poll)
 {
     kry_status st = KRY_OK;
+    const kryi_cycle *c = poll->c;
     const kry_type acc = poll->dev->info.fp64 ? KRY_F64 : KRY_F32;
     const size_t bytes = STATE_SIZE * (size_t)poll->columns * kryi_acc_size(poll->dev);
     char *first =
@@ -112,17 +117,17 @@ kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*ch
 {
     kry_status st = KRY_OK;
 
-    poll->check = check, poll->self = self;
+    poll->c = c, poll->check = check, poll->self = self;
     poll->iteration = poll->slot = 0, poll->due = false;
     poll->target2 = kryi_scalar_of(poll->dev, c->goal * c->goal);
-    poll->start = first_not_ended(poll, c)->stopping->iteration;
+    poll->start = first_not_ended(poll)->stopping->iteration;
     if (poll->start == 0) poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kryi_now();
     if (poll->check_every)
         poll->batch_size =
             poll->check_every < KRY_POLL_BATCH ? (int)poll->check_every : KRY_POLL_BATCH;
     poll->current = 0;
     poll->batch[0] = poll->batch[1] = (kryi_poll_batch){ .first = poll->start };
-    TRY(write_scalars(poll, c));
+    TRY(write_scalars(poll));
 done:
     return st;
 }
@@ -168,9 +173,10 @@ done:
 
 /* Wait for what is read of a batch, and write it into the histories; `shows`: call the monitor, which sees the
  * first column that was not over before. */
-static kry_status read_batch(kryi_poll *poll, int which, const kryi_cycle *c, bool shows)
+static kry_status read_batch(kryi_poll *poll, int which, bool shows)
 {
     kry_status st = KRY_OK;
+    const kryi_cycle *c = poll->c;
     bool stopped = false;
     int64_t last;
 
@@ -192,18 +198,18 @@ done:
 }
 
 /* Test the residual of this very iterate: a launch of the stopping test alone, and a wait. */
-static kry_status poll_now(kryi_poll *poll, const kryi_cycle *c, bool shows)
+static kry_status poll_now(kryi_poll *poll, bool shows)
 {
     kry_status st = KRY_OK;
     kryi_poll_batch *batch = &poll->batch[poll->current];
-    const kryi_stopping *stopping = first_not_ended(poll, c)->stopping;
+    const kryi_stopping *stopping = first_not_ended(poll)->stopping;
 
     poll->iteration = (cl_int)stopping->iteration, poll->slot = batch->count;
     TRY(poll->check(poll->self));
     batch->count++;
     TRY(start_read(poll));
-    TRY(read_batch(poll, !poll->current, c, shows));
-    TRY(read_batch(poll, poll->current, c, shows));
+    TRY(read_batch(poll, !poll->current, shows));
+    TRY(read_batch(poll, poll->current, shows));
     *batch = (kryi_poll_batch){ .first = poll->iteration };
 done:
     return st;
@@ -252,40 +258,41 @@ done:
     return st;
 }
 
-static kry_status end_batch(kryi_poll *poll, const kryi_cycle *c)
+static kry_status end_batch(kryi_poll *poll)
 {
     kry_status st = KRY_OK;
 
     TRY(start_read(poll));
     poll->current = !poll->current;
-    const int64_t here = first_not_ended(poll, c)->stopping->iteration;
-    TRY(read_batch(poll, poll->current, c, true)); /* the one before */
+    const int64_t here = first_not_ended(poll)->stopping->iteration;
+    TRY(read_batch(poll, poll->current, true)); /* the one before */
     poll->batch[poll->current] = (kryi_poll_batch){ .first = here };
-    TRY(adapt_batch_size(poll, first_running(poll, c)));
+    TRY(adapt_batch_size(poll, first_running(poll)));
 done:
     return st;
 }
 
-kry_status kryi_poll_next(kryi_poll *poll, const kryi_cycle *c, bool *go)
+kry_status kryi_poll_next(kryi_poll *poll, bool *go)
 {
     kry_status st = KRY_OK;
-    const kryi_stopping *s = first_not_ended(poll, c)->stopping;
+    const kryi_cycle *c = poll->c;
+    const kryi_stopping *s = first_not_ended(poll)->stopping;
     bool exact = kryi_stopping_shows_x(s) && s->iteration % poll->check_every == 0;
 
     *go = false;
     if (s->iteration >= s->max_iter || poll->each_iteration || s->waits || poll->due || exact)
-        TRY(poll_now(poll, c, true));
+        TRY(poll_now(poll, true));
     else if (poll->batch[poll->current].count >= (poll->one_by_one ? 1 : poll->batch_size))
-        TRY(end_batch(poll, c));
-    if (!goes_on(first_running(poll, c))) {
-        s = first_not_ended(poll, c)->stopping;
+        TRY(end_batch(poll));
+    if (!goes_on(first_running(poll))) {
+        s = first_not_ended(poll)->stopping;
         /* A monitor that stopped it has seen an earlier iteration than the last that was enqueued. */
         const bool behind = poll->batch[poll->current].count || poll->batch[!poll->current].ready;
-        if (!s->end && behind) TRY(poll_now(poll, c, true));
+        if (!s->end && behind) TRY(poll_now(poll, true));
         drain(poll);
         goto done;
     }
-    poll->iteration = (cl_int)first_running(poll, c)->stopping->iteration;
+    poll->iteration = (cl_int)first_running(poll)->stopping->iteration;
     poll->slot = poll->batch[poll->current].count++;
     for (int j = 0; j < poll->columns; j++) c[j].stopping->iteration += goes_on(&c[j]);
     *go = true;
@@ -295,9 +302,9 @@ done:
 }
 
 /* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
-kry_status kryi_poll_close(kryi_poll *poll, const kryi_cycle *c)
+kry_status kryi_poll_close(kryi_poll *poll)
 {
-    const kry_status st = poll_now(poll, c, !kryi_stopping_shows_x(c->stopping));
+    const kry_status st = poll_now(poll, !kryi_stopping_shows_x(poll->c->stopping));
 
     drain(poll);
     return st;

@@ -8,7 +8,6 @@
 #define KRY_POLL_H
 
 #include "krylov/method.h"
-#include "krylov/workspace.h"
 #include "operator/direction.h"
 
 enum { KRY_POLL_BATCH = 64 }; /* iterations of a batch, at most */
@@ -26,6 +25,9 @@ typedef struct kryi_poll {
     kry_device *dev; /* borrowed */
     /* Recurrences that are followed at once: all below is for each, column by column. */
     int columns;
+    /* The cycle under way, borrowed: an array of as many as there are columns. Those that are not over go on together,
+     * from the same iteration. */
+    const kryi_cycle *c;
     /* STATE_SIZE scalars each, of which no launch writes what it reads: `state` is written by the kernel that
      * tests the residual, `step` by the next one. */
     cl_mem state, step;
@@ -51,24 +53,15 @@ typedef struct kryi_poll {
     void *self;
 } kryi_poll;
 
-/* An empty workspace for vectors as b, and sums of that many columns. */
-static inline kryi_workspace kryi_krylov_workspace(const kryi_krylov *K, int columns)
-{
-    const kry_op_shape *A = &K->A->shape;
-    return (kryi_workspace){ .dev = K->A->dev, .type = A->type, .n = A->rows, .columns = columns };
-}
-
-/* All functions take an array of as many cycles as there are columns; those that are not over go on together, from the
- * same iteration. */
 kry_status kryi_poll_create(const kryi_krylov *K, int columns, kryi_poll *poll);
 void kryi_poll_release(kryi_poll *poll);
 /* A cycle begins, with zeros for scalars, but the target of each column and, of those that are over, a reason
  * to stop; `step` is left if the cycle goes on along the last direction. */
 kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*check)(void *self),
                            void *self);
-/* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and c->stopping says where and why. */
-kry_status kryi_poll_next(kryi_poll *poll, const kryi_cycle *c, bool *go);
+/* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and stopping says where and why. */
+kry_status kryi_poll_next(kryi_poll *poll, bool *go);
 /* A cycle ends for a reason of its method's: test the residual that it has come to. Waits. */
-kry_status kryi_poll_close(kryi_poll *poll, const kryi_cycle *c);
+kry_status kryi_poll_close(kryi_poll *poll);
 
 #endif

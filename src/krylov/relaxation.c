@@ -14,15 +14,13 @@
  * Breakdown   a residual 1e10 times that of the guess: the iteration diverges
  * Source      D. M. Young, Iterative solution of large linear systems (1971), chapters 3 to 6
  */
-#include "krylov/method.h"
+#include "krylov/workspace.h"
 #include "operator/op_parts.h"
 #include "precond/sweeps.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 typedef struct relaxation {
-    kry_op *A;     /* borrowed */
+    kryi_workspace W;
     bool in_place; /* SOR */
     double omega;
     int64_t every;      /* sweeps between two tests of the residual */
@@ -61,7 +59,7 @@ done:
 static kry_status red_black_sweeps(relaxation *S, int64_t count)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->A;
+    const kry_op *A = S->W.K->A;
     const int colours = A->fused->colours(A->self);
 
     for (int64_t i = 0; i < colours * count; i++)
@@ -91,7 +89,7 @@ static kry_status measure(relaxation *S, double *residual)
     kryi_cycle *c = S->c;
 
     if (S->in_place) {
-        TRY(kry_op_residual(S->A, c->b, c->x, c->r));
+        TRY(kry_op_residual(S->W.K->A, c->b, c->x, c->r));
         TRY(kry_vec_dot_sum(c->r, c->r, S->square));
     } else {
         if (kryi_stopping_shows_x(c->stopping)) TRY(settle(S)); /* the monitor may look into x */
@@ -140,10 +138,10 @@ static double relaxation_bytes(const void *self)
 {
     const relaxation *S = self;
     kry_op_info A;
-    double word = (double)S->A->shape.rows * (double)kry_type_size(S->A->shape.type);
+    double word = (double)S->W.K->A->shape.rows * (double)kry_type_size(S->W.K->A->shape.type);
 
     if (!S->in_place) return kryi_relaxer_bytes(&S->sweep);
-    kry_op_describe(S->A, &A);
+    kry_op_describe(S->W.K->A, &A);
     return A.bytes_per_apply > 0 ? 2 * (A.bytes_per_apply + word) : 0;
 }
 
@@ -161,39 +159,28 @@ static void relaxation_describe(const void *self, kry_op_info *info)
     info->variant = S->text;
 }
 
-static void relaxation_destroy(void *self)
-{
-    relaxation *S = self;
-    kry_sum_release(&S->square);
-    kryi_relaxer_release(&S->sweep);
-    free(S);
-}
+static void relaxation_destroy(void *self) { kryi_relaxer_release(&((relaxation *)self)->sweep); }
 
 /* ---- making one -------------------------------------------------------------------------- */
 
-static kry_status relaxation_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status relaxation_create(void *self)
 {
     enum { TEST_EVERY = 50 }; /* sweeps: a test costs about one, and a round trip */
     kry_status st = KRY_OK;
-    const kry_relaxation_params *p = setup->params;
-    relaxation *S = NULL;
+    relaxation *S = self;
+    kryi_krylov *K = S->W.K;
+    const kry_relaxation_params *p = K->params;
 
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    S->A = K->A;
     S->in_place = p->method == KRY_SOR;
     S->omega = p->omega > 0 ? p->omega : 1;
-    S->every = setup->stop.check_every ? setup->stop.check_every
-               : K->stopping.waits     ? 1
-                                       : TEST_EVERY;
+    S->every = p->stop.check_every ? p->stop.check_every : K->stopping.waits ? 1 : TEST_EVERY;
     K->stopping.history_every = S->every;
-    TRY(kry_sum_create(S->A->dev, 1, &S->square));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->square), 1));
     if (S->in_place)
-        TRY(S->A->fused->sweep_colour(S->A->self, 0, 0, NULL, NULL));
+        TRY(K->A->fused->sweep_colour(K->A->self, 0, 0, NULL, NULL));
     else
-        TRY(kryi_relaxer_create("kry_relaxation_create", S->A, &S->sweep));
-    *self = S, S = NULL;
+        TRY(kryi_relaxer_create("kry_relaxation_create", K->A, &S->sweep));
 done:
-    if (S) relaxation_destroy(S);
     return st;
 }
 
@@ -201,6 +188,8 @@ static const kryi_method relaxation_method = {
     .kind = "relaxation",
     .who = "kry_relaxation_create",
     .uses_rhs = true,
+    .tests_on_host = true,
+    .size = sizeof(relaxation),
     .create = relaxation_create,
     .cycle = relaxation_cycle,
     .bytes = relaxation_bytes,

@@ -1,6 +1,6 @@
 /* restart.c - a solve by any method: true residual, a cycle, and so on until stop.c ends it; of one column, of
  * several, and as a part of another solve. */
-#include "krylov/method.h"
+#include "krylov/workspace.h"
 #include "operator/op_parts.h"
 #include "precond/deflation.h"
 #include <math.h>
@@ -348,7 +348,7 @@ void kryi_columns_release(kryi_krylov *K)
 
     K->columns = NULL;
     if (!C) return;
-    if (C->self) K->method->destroy(C->self);
+    kryi_workspace_destroy(C->self);
     for (int j = 0; C->column && j < C->count; j++) kryi_krylov_destroy(C->column[j]);
     free(C->column);
     kry_vec_release(&C->R);
@@ -363,7 +363,7 @@ static kry_status make_columns(kryi_krylov *K, int count)
     TRY(kryi_alloc(1, sizeof *C, &C));
     K->columns = C;
     C->count = count;
-    TRY(K->method->create_columns(K, count, &C->self));
+    TRY(kryi_workspace_create(K, count, &C->self));
     TRY(kryi_alloc((size_t)count, sizeof *C->column, &C->column));
     TRY(kryi_vec_create_columns(K->A->dev, K->A->shape.type, K->A->shape.rows, count, &C->R));
     for (int j = 0; j < count; j++) TRY(make_column(K, C->R, j, &C->column[j]));
@@ -373,11 +373,11 @@ done:
 }
 
 /* Whether several columns may be solved at once: what is in the way has numbers of one solve. */
-static bool may_share(const kryi_krylov *K)
+static bool may_share(const kryi_krylov *K, int count)
 {
     const kry_device *dev = K->A->dev;
 
-    return K->method->create_columns && !K->guess && !K->residual.unpinned &&
+    return count <= K->method->most_columns && !K->guess && !K->residual.unpinned &&
            K->stopping.criteria.test != KRY_STOP_BACKWARD && kryi_layout_size(&dev->layout) == 1 &&
            !dev->layout.reproducible;
 }
@@ -388,9 +388,9 @@ static kry_status prepare_columns(kryi_krylov *K, int count)
     kry_status st = KRY_OK;
 
     if (K->columns && K->columns->count != count) kryi_columns_release(K);
-    if (!may_share(K))
+    if (!may_share(K, count))
         kryi_columns_release(K);
-    else if (!K->columns)
+    else if (!K->columns && (!K->method->gains || K->method->gains(K, count)))
         st = make_columns(K, count);
     if (st == KRY_ERR_UNSUPPORTED) return KRY_OK;
     TRY(st);

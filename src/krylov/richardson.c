@@ -14,13 +14,12 @@
  * Source      L. F. Richardson, The approximate arithmetical solution by finite differences of physical
  *             problems involving differential equations, Phil. Trans. R. Soc. A 210 (1911), 307-357
  */
-#include "krylov/method.h"
+#include "krylov/workspace.h"
 #include "multigrid/hierarchy.h"
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct richardson {
-    kryi_krylov *K;       /* borrowed */
+    kryi_workspace W;
     kryi_hierarchy *full; /* of full multigrid, borrowed; NULL: M from the first step on */
     kry_vec *z;
     kry_sum *rr;
@@ -29,7 +28,7 @@ typedef struct richardson {
 static kry_status step(richardson *S, kryi_cycle *c, double *residual)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = S->K->M;
+    const kry_op *M = S->W.K->M;
 
     if (S->full && c->stopping->iteration == 0)
         TRY(kryi_hierarchy_full(S->full, c->r, S->z));
@@ -38,7 +37,7 @@ static kry_status step(richardson *S, kryi_cycle *c, double *residual)
     else
         TRY(kry_vec_copy(c->r, S->z));
     TRY(kry_vec_axpby(1, S->z, 1, c->x));
-    TRY(kry_op_residual(S->K->A, c->r, S->z, c->r));
+    TRY(kry_op_residual(S->W.K->A, c->r, S->z, c->r));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
     TRY(kryi_sum_read(c->r->layout, S->rr, residual));
     *residual = sqrt(*residual);
@@ -62,50 +61,32 @@ done:
     return st;
 }
 
-static void richardson_destroy(void *self)
+extern const kryi_method kryi_fmg_method;
+
+static kry_status richardson_create(void *self)
 {
+    kry_status st = KRY_OK;
     richardson *S = self;
-    kry_sum_release(&S->rr);
-    kry_vec_release(&S->z);
-    free(S);
-}
+    const kryi_krylov *K = S->W.K;
 
-static kry_status richardson_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    richardson *S = NULL;
-
-    (void)setup; /* no parameters of its own */
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    S->K = K;
-    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &S->z));
-    TRY(kry_sum_create(K->A->dev, 1, &S->rr));
-    *self = S, S = NULL;
-done:
-    if (S) richardson_destroy(S);
-    return st;
-}
-
-static kry_status fmg_create(kryi_krylov *K, const kryi_setup *setup, void **self)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(kryi_hierarchy_of(K->M), KRY_ERR_UNSUPPORTED,
-          "kry_solver_create: full multigrid (method=fmg) wants the preconditioner mg or amg, not "
-          "'%s'",
-          K->M ? K->M->table->kind : "none");
-    TRY(richardson_create(K, setup, self));
-    ((richardson *)*self)->full = kryi_hierarchy_of(K->M);
+    if (K->method == &kryi_fmg_method) {
+        S->full = kryi_hierarchy_of(K->M);
+        CHECK(S->full, KRY_ERR_UNSUPPORTED,
+              "kry_solver_create: full multigrid (method=fmg) wants the preconditioner mg or amg, "
+              "not '%s'",
+              K->M ? K->M->table->kind : "none");
+    }
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr), 1));
 done:
     return st;
 }
 
-#define METHOD(name, create_it)                                                          \
+#define METHOD(name)                                                                     \
     {                                                                                    \
         .kind = name, .who = "kry_solver_create", .flexible = true, .minds_scale = true, \
-        .projects = true, .create = create_it, .cycle = richardson_cycle,                \
-        .destroy = richardson_destroy                                                    \
+        .projects = true, .tests_on_host = true, .size = sizeof(richardson),             \
+        .create = richardson_create, .cycle = richardson_cycle                           \
     }
-const kryi_method kryi_richardson_method = METHOD("richardson", richardson_create);
-const kryi_method kryi_fmg_method = METHOD("fmg", fmg_create);
+const kryi_method kryi_richardson_method = METHOD("richardson");
+const kryi_method kryi_fmg_method = METHOD("fmg");

@@ -21,26 +21,21 @@
  *             J. Sci. Comput. 14 (1993), 470-482, algorithm 5.1; the residual: L. Zhou, H. F. Walker, Residual
  *             smoothing techniques for iterative methods, SIAM J. Sci. Comput. 15 (1994), 297-312
  */
-#include "krylov/poll.h"
-#include <stdlib.h>
-#include <string.h>
+#include "krylov/workspace.h"
 
 typedef struct tfqmr {
-    kryi_krylov *K;                                  /* borrowed */
+    kryi_workspace W;
     kry_vec *y1, *y2, *u1, *u2, *v, *w, *d, *shadow; /* u1 = A M y1, u2 = A M y2 */
     kry_vec *y, *t;                                  /* NULL without M: y is x */
     kry_sum *rr, *sigma, *ww, *pair;                 /* r'r; (v's, v'v); w'w; (w's, w'w) */
     kryi_kernel *begin, *first, *second, *update, *image;
-    kryi_poll poll;
-    kryi_workspace room;
     bool random_shadow; /* the last one broke down at once */
-    kryi_cycle *c;      /* under way; borrowed */
 } tfqmr;
 
 /* The stopping test, and unless it `only_tests` alpha, y2 and w. */
 static kry_status first_half(tfqmr *S, bool only_tests)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = {
         ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, poll->target2),
@@ -61,12 +56,12 @@ static kry_status first_half(tfqmr *S, bool only_tests)
 static kry_status second_half(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = { ARG(poll->state), ARG(S->u2->buffer), ARG(S->w->buffer),
                              ARG(S->shadow->buffer), ARG(S->pair->buffer) };
 
-    TRY(kryi_krylov_multiply(S->K, S->y2, S->t, S->u2));
+    TRY(kryi_krylov_multiply(S->W.K, S->y2, S->t, S->u2));
     S->pair->count = (cl_int)rows.groups;
     TRY(kryi_launch_chunks(poll->dev, S->second, &rows, rest, COUNT(rest)));
     TRY(kryi_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
@@ -77,9 +72,9 @@ done:
 /* d, y and r of both halves, and the next y1. */
 static kry_status update(tfqmr *S)
 {
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kryi_chunks rows = kryi_chunks_of(S->w);
-    kry_vec *y = S->y ? S->y : S->c->x, *r = S->c->r;
+    kry_vec *y = S->y ? S->y : S->W.poll.c->x, *r = S->W.poll.c->r;
     const kry_arg rest[] = { ARG(S->ww->buffer),  ARG(S->ww->count),  ARG(S->pair->buffer),
                              ARG(S->pair->count), ARG(poll->state),   ARG(poll->step),
                              ARG(S->y1->buffer),  ARG(S->y2->buffer), ARG(S->u2->buffer),
@@ -94,12 +89,12 @@ static kry_status update(tfqmr *S)
 static kry_status image(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->poll;
+    const kryi_poll *poll = &S->W.poll;
     const kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = { ARG(poll->step),   ARG(S->u1->buffer),     ARG(S->u2->buffer),
                              ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
 
-    TRY(kryi_krylov_multiply(S->K, S->y1, S->t, S->u1));
+    TRY(kryi_krylov_multiply(S->W.K, S->y1, S->t, S->u1));
     S->sigma->count = (cl_int)rows.groups;
     TRY(kryi_launch_chunks(poll->dev, S->image, &rows, rest, COUNT(rest)));
 done:
@@ -114,8 +109,8 @@ static kry_status check_residual(void *self)
     tfqmr *S = self;
 
     TRY(first_half(S, true));
-    if (kryi_stopping_shows_x(S->c->stopping))
-        TRY(kryi_krylov_add(S->K, S->y, S->t, S->c->x)); /* for the monitor */
+    if (kryi_stopping_shows_x(S->W.poll.c->stopping))
+        TRY(kryi_krylov_add(S->W.K, S->y, S->t, S->W.poll.c->x)); /* for the monitor */
 done:
     return st;
 }
@@ -126,7 +121,6 @@ static kry_status begin(tfqmr *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->v, S->d, S->u2, S->y };
 
-    S->c = c;
     if (!c->stopping->breakdowns) S->random_shadow = false;
     TRY(kry_vec_copy(c->r, S->w));
     TRY(kry_vec_copy(c->r, S->y1));
@@ -137,11 +131,11 @@ static kry_status begin(tfqmr *S, kryi_cycle *c)
     TRY(kry_vec_dot_sum(S->w, S->w, S->rr));
     TRY(kryi_vec_dot_pair(S->w, S->shadow, S->pair));
     TRY(kryi_layout_reduce(S->w->layout, &S->pair, 1));
-    TRY(kryi_poll_begin(&S->poll, c, check_residual, S));
-    const cl_int iteration = (cl_int)S->poll.start, is_r = !S->random_shadow;
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
+    const cl_int iteration = (cl_int)S->W.poll.start, is_r = !S->random_shadow;
     const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
-                             ARG(S->poll.step) };
-    TRY(kryi_launch(S->poll.dev, S->begin, 1, args, COUNT(args)));
+                             ARG(S->W.poll.step) };
+    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, COUNT(args)));
     TRY(image(S));
 done:
     return st;
@@ -156,43 +150,31 @@ static kry_status tfqmr_cycle(void *self, kryi_cycle *c)
     TRY(begin(S, c));
     for (;;) {
         TRY(kryi_layout_reduce(c->r->layout, (kry_sum *[]){ S->rr, S->sigma }, 2));
-        TRY(kryi_poll_next(&S->poll, c, &go));
+        TRY(kryi_poll_next(&S->W.poll, &go));
         if (!go) break;
         TRY(first_half(S, false));
         TRY(second_half(S));
         TRY(update(S));
         TRY(image(S));
     }
-    TRY(kryi_krylov_add(S->K, S->y, S->t, S->c->x));
-    kryi_stopping_retry(c->stopping, c->stopping->iteration == S->poll.start, &S->random_shadow);
+    TRY(kryi_krylov_add(S->W.K, S->y, S->t, S->W.poll.c->x));
+    kryi_stopping_retry(c->stopping, c->stopping->iteration == S->W.poll.start, &S->random_shadow);
 done:
     return st;
 }
 
 /* ---- the method ------------------------------------------------------------------------------ */
 
-static void tfqmr_destroy(void *self)
-{
-    kryi_poll_release(&((tfqmr *)self)->poll);
-    kryi_workspace_release(&((tfqmr *)self)->room);
-    free(self);
-}
-
-static kry_status tfqmr_create(kryi_krylov *K, const kryi_setup *setup, void **self)
+static kry_status tfqmr_create(void *self)
 {
     kry_status st = KRY_OK;
-    tfqmr *S;
-
-    (void)setup; /* no parameters of its own */
-    TRY(kryi_alloc(1, sizeof *S, &S));
-    *self = S;
-    S->K = K;
-    S->room = kryi_krylov_workspace(K, 1);
+    tfqmr *S = self;
+    const kryi_krylov *K = S->W.K;
     kry_vec **const vectors[] = { &S->y1, &S->y2, &S->u1,     &S->u2, &S->v,
                                   &S->w,  &S->d,  &S->shadow, &S->y,  &S->t };
-    TRY(kryi_workspace_vectors(&S->room, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->room, 1, SUMS_AT(&S->rr, &S->ww), 2));
-    TRY(kryi_workspace_sums(&S->room, 2, SUMS_AT(&S->sigma, &S->pair), 2));
+    TRY(kryi_workspace_vectors(&S->W, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->ww), 2));
+    TRY(kryi_workspace_sums(&S->W, 2, SUMS_AT(&S->sigma, &S->pair), 2));
     const kryi_named_kernel kernels[] = { { "tfqmr_begin", &S->begin },
                                           { "tfqmr_first", &S->first },
                                           { "tfqmr_second", &S->second },
@@ -200,7 +182,6 @@ static kry_status tfqmr_create(kryi_krylov *K, const kryi_setup *setup, void **s
                                           { "tfqmr_image", &S->image } };
     TRY(kryi_kernels_get(K->A->dev, "tfqmr", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
                          COUNT(kernels)));
-    TRY(kryi_poll_create(K, 1, &S->poll));
 done:
     return st;
 }
@@ -208,7 +189,7 @@ done:
 static double tfqmr_bytes(const void *self)
 {
     const tfqmr *S = self;
-    return kryi_krylov_bytes(S->K, 2, 26);
+    return kryi_krylov_bytes(S->W.K, 2, 26);
 }
 
 #define NO_STEP                                                                                \
@@ -224,8 +205,8 @@ const kryi_method kryi_tfqmr_method = {
     .precond = NO_STEP,
     .no_precond = NO_STEP,
     .matrix = NO_STEP,
+    .size = sizeof(tfqmr),
     .create = tfqmr_create,
     .cycle = tfqmr_cycle,
     .bytes = tfqmr_bytes,
-    .destroy = tfqmr_destroy,
 };

@@ -1,18 +1,25 @@
-/* workspace.h - what the state of a method is made of: vectors, sums and buffers of scalars, released together. */
+/*
+ * workspace.h - what the state of each method begins with: the solver that it iterates for, how the host follows it,
+ * and its vectors, sums and buffers of scalars, which are released together.
+ *
+ *     typedef struct cr {
+ *         kryi_workspace W;
+ *         kry_vec *w, *p, *q;
+ *         ...
+ */
 #ifndef KRY_WORKSPACE_H
 #define KRY_WORKSPACE_H
 
-#include "vector/vec.h"
+#include "krylov/poll.h"
 
 typedef struct kryi_workspace {
-    kry_device *dev; /* borrowed */
-    kry_type type;
-    int64_t n;         /* rows of the next vectors */
-    int columns;       /* of sums */
-    cl_mem stopped;    /* of several columns: kryi_poll.state; else NULL */
+    kryi_krylov *K;    /* borrowed */
+    int columns;       /* recurrences at once: columns of x, r and sums */
+    kryi_poll poll;    /* unused by a method with `tests_on_host` */
+    int64_t n;         /* rows of the next vectors: those of A, unless the method says otherwise */
     kry_vec **vec[16]; /* where the pointers stand that were filled in */
-    kry_sum **sum[4];  /* and those of sums */
-    cl_mem *buffer[4]; /* and those of buffers */
+    kry_sum **sum[8];
+    cl_mem *buffer[4];
     int vecs, sums, buffers;
 } kryi_workspace;
 
@@ -22,12 +29,18 @@ typedef struct kryi_workspace {
 #define SUMS_AT(...)    (kry_sum **const[]){ __VA_ARGS__ }
 // clang-format on
 
-/* `count` vectors of zeros, each n-by-columns. */
+/* *self: a state of K's method whose cycles have this many columns. Whether it succeeds or not, kryi_workspace_destroy
+ * releases what is there. */
+kry_status kryi_workspace_create(kryi_krylov *K, int columns, void **self);
+void kryi_workspace_destroy(void *self);
+
+/* `count` vectors, each n-by-columns, whose numbers are undefined. */
 kry_status kryi_workspace_vectors(kryi_workspace *W, int64_t columns, kry_vec **const *vec,
                                   size_t count);
 /* `count` sums of `width` numbers for each column. */
 kry_status kryi_workspace_sums(kryi_workspace *W, int width, kry_sum **const *sum, size_t count);
 kry_status kryi_workspace_buffer(kryi_workspace *W, size_t bytes, cl_mem *buffer);
-void kryi_workspace_release(kryi_workspace *W);
+/* Release vectors, sums and buffers, so that others may be made. */
+void kryi_workspace_clear(kryi_workspace *W);
 
 #endif
