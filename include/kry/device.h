@@ -76,6 +76,18 @@ KRY_API kry_device *kry_device_retain(kry_device *device);
 KRY_API void kry_device_release(kry_device **device);
 KRY_API const kry_device_info *kry_device_get_info(const kry_device *device); /* borrowed */
 
+/*
+ * Reserve a device for the threads that work for it: until kry_device_unreserve has been called as often as this, other threads'
+ * calls that use the device are refused (KRY_ERR_ARGUMENT) where kry can tell. Any thread may call both, at any time.
+ *
+ * Returns  KRY_ERR_DEVICE for a device of OpenCL in a child of fork()
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_device_reserve(kry_device *device);
+KRY_API void kry_device_unreserve(kry_device *device);
+/* Let the calling thread work for `device`, and no longer for another one: it may use the device while that is
+ * reserved. NULL: for none. */
+KRY_API void kry_device_work_for(const kry_device *device);
+
 /* Wait until all enqueued work is done, and report what went wrong in it. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_finish(kry_device *device);
 /*

@@ -330,6 +330,14 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_create(const kry_op *A, const char 
                                                     kry_op **solver);
 
 /*
+ * Let a monitor look on at all solves on a device, beside the monitors that their solvers were made with; it is called for the
+ * outermost solve alone. A solve sees what is set when it looks at its residual, so call this between solves.
+ *
+ *   monitor, user  NULL: no longer; borrowed. On a team of ranks all set one, or none
+ */
+KRY_API void kry_device_set_monitor(kry_device *device, kry_monitor monitor, void *user);
+
+/*
  * Other tolerances, and another limit, for the solves from now on: for Newton's method, say, whose
  * linear systems want a tolerance of their own each (docs/solvers.md).
  *

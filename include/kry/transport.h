@@ -108,6 +108,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_team_agree(kry_device *device, const char 
 KRY_API KRY_MUST_CHECK kry_status kry_team_rows(kry_device *device, int64_t rows, int64_t *first,
                                                 int64_t *all);
 
+/* Whether the device is a team that kry_team_of_transport made. */
+KRY_API bool kry_team_is_ranks(const kry_device *device);
 /* The rank of this process, 0 for any device that is not made of ranks. */
 KRY_API int kry_team_rank(const kry_device *device);
 

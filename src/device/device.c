@@ -298,15 +298,31 @@ done:
 
 static _Thread_local const kry_device *works_for;
 
-void kryi_device_work_for(const kry_device *dev) { works_for = dev; }
+kry_status kry_device_reserve(kry_device *device)
+{
+    kry_status st = KRY_OK;
+
+    TRY(GIVEN(device));
+    TRY(kryi_device_check_process(device));
+    device->reserved++;
+done:
+    return st;
+}
+
+void kry_device_unreserve(kry_device *dev)
+{
+    if (dev) dev->reserved--;
+}
+
+void kry_device_work_for(const kry_device *dev) { works_for = dev; }
 bool kryi_device_works_for(const kry_device *dev) { return works_for == dev; }
 
 kry_status kryi_device_refuse(const kry_device *dev)
 {
     return kry_fail(
         KRY_ERR_ARGUMENT,
-        "'%s' is at work for its queue: kry_queue_finish has to come before a call that "
-        "uses it directly (docs/in-programs.md)",
+        "'%s' is reserved for another thread: wait for the work of its queue before a call "
+        "that uses it directly (docs/in-programs.md)",
         dev->info.name);
 }
 

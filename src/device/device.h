@@ -86,13 +86,6 @@ void kryi_kernels_load(kry_device *dev);
  * kernels may take still smaller ones: kryi_shape_shrink. */
 kry_status kryi_shape_fit(kry_device *dev);
 
-/* Somebody who looks on while solvers run on a device, beside the monitors that they were made with:
- * at every look at the residual of the outermost solve. Anything else than 0 stops it. */
-typedef struct kryi_observer {
-    kry_monitor look;
-    void *user;
-} kryi_observer;
-
 struct kryi_kernel; /* program.h */
 struct kryi_range;  /* launch.h */
 struct kryi_wanted;
@@ -156,8 +149,9 @@ struct kry_device {
     struct kryi_team
         *team; /* of src/team/; NULL: a plain device. A team has neither context nor queue */
     struct kryi_kept *_Atomic kept; /* what other modules keep here: kryi_device_keep */
-    atomic_int busy;                /* tasks of that queue that have not ended */
-    kryi_observer *observer;        /* borrowed; NULL: nobody looks on */
+    atomic_int reserved;            /* > 0: for the threads that work for it */
+    kry_monitor monitor;            /* of all solves on it; NULL: none */
+    void *monitor_user;             /* borrowed */
     struct kryi_host_pool *pool;    /* of a host device: the threads of its launches */
     kry_device *beside; /* retained: the device for whose solves a host device keeps the doubles;
                            NULL: none */
@@ -185,17 +179,16 @@ static inline kry_status kryi_device_check_process(const kry_device *dev)
     return kryi_opencl_lost && !kryi_device_is_host(dev) ? kryi_opencl_begin() : KRY_OK;
 }
 
-/* Refuses to touch a device whose queue has work, on other threads than that queue's: what would be
- * broken then breaks at some other time and place. */
+/* The error of a call that uses a reserved device on a thread that does not work for it: what it would break
+ * breaks at some other time and place. */
 kry_status kryi_device_refuse(const kry_device *dev);
-/* The calling thread works for the queue of this device from now on; NULL: for none. */
-void kryi_device_work_for(const kry_device *dev);
-bool kryi_device_works_for(const kry_device *dev); /* whether it does */
+/* Whether the calling thread works for this device. */
+bool kryi_device_works_for(const kry_device *dev);
 static inline kry_status kryi_device_check_thread(const kry_device *dev)
 {
     if (kryi_opencl_lost) return kryi_device_check_process(dev);
-    return atomic_load(&dev->busy) && !kryi_device_works_for(dev) ? kryi_device_refuse(dev)
-                                                                  : KRY_OK;
+    return atomic_load(&dev->reserved) && !kryi_device_works_for(dev) ? kryi_device_refuse(dev)
+                                                                      : KRY_OK;
 }
 
 /* What a module keeps with a device from call to call. The address of the keeper is the key. */

@@ -135,7 +135,7 @@ kry_status kry_stencil_part(kry_device *dev, const kry_stencil_params *params, k
     TRY(GIVEN(box, dev, params));
     TAKE_PARAMS(params, mine, who, "KRY_STENCIL");
     TRY(kryi_stencil_check_grid(who, dev, params));
-    mine.local = kryi_device_is_ranks(dev);
+    mine.local = kry_team_is_ranks(dev);
     mine.coefficient = NULL; /* each rank may have its own */
     for (int a = 0; a < 3; a++) mine.face[a] = NULL;
     kryi_team_same_fields(dev, kryi_stencil_fields, params);

@@ -409,7 +409,7 @@ kry_status kry_stencil_create(kry_device *dev, kry_type type, const kry_stencil_
     TRY(GIVEN(A, dev, params));
     assert(A);
     TAKE_PARAMS(params, mine, "kry_stencil_create", "KRY_STENCIL");
-    mine.local = mine.local && kryi_device_is_ranks(dev);
+    mine.local = mine.local && kry_team_is_ranks(dev);
     kryi_team_same(dev, &type, sizeof type);
     kryi_team_same_fields(dev, kryi_stencil_fields, params);
     TRY(kryi_stencil_check_params(dev, type, params));

@@ -141,7 +141,7 @@ kry_status kry_mtx_read_matrix(kry_device *device, kry_type type, const char *pa
     kryi_team_enter(device, "kry_mtx_read_matrix", NULL);
     if (op) *op = NULL;
     TRY(GIVEN(op, device, path));
-    if (kryi_device_is_ranks(device)) {
+    if (kry_team_is_ranks(device)) {
         TRY(kry_share_read(device, path, &share));
         TRY(kry_share_matrix(device, type, share, NULL, op));
     } else {
@@ -166,7 +166,7 @@ kry_status kry_mtx_read_vec(kry_device *device, kry_type type, const char *path,
     kryi_team_enter(device, "kry_mtx_read_vec", NULL);
     if (vec) *vec = NULL;
     TRY(GIVEN(vec, device, path));
-    if (kryi_device_is_ranks(device)) {
+    if (kry_team_is_ranks(device)) {
         TRY(kryi_share_read_vec(device, type, path, vec));
     } else {
         TRY(kry_mtx_read(path, &mtx));
@@ -357,7 +357,7 @@ kry_status kry_mtx_write_vec_comment(const char *path, const kry_vec *vec, const
     double *val = NULL;
 
     TRY(GIVEN(path, vec));
-    if (kryi_device_is_ranks(kry_vec_device(vec))) return share_write_vec(path, vec, comment);
+    if (kry_team_is_ranks(kry_vec_device(vec))) return share_write_vec(path, vec, comment);
     int64_t count = kry_vec_rows(vec) * kry_vec_cols(vec);
     TRY(kryi_alloc((size_t)count, sizeof(double), &val));
     TRY(kry_vec_read(vec, val));

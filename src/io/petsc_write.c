@@ -82,7 +82,7 @@ done:
     return st;
 }
 
-static bool on_ranks(const object *o) { return o->dev && kryi_device_is_ranks(o->dev); }
+static bool on_ranks(const object *o) { return o->dev && kry_team_is_ranks(o->dev); }
 
 /* How many entries all ranks have, and those below. */
 static kry_status add_up(object *o, int64_t here)

@@ -115,7 +115,7 @@ done:
 static kry_status find_range(kry_device *device, int64_t n, kryi_problem_range *of)
 {
     kry_status st = KRY_OK;
-    const struct kryi_team *team = kryi_device_is_ranks(device) ? device->team : NULL;
+    const struct kryi_team *team = kry_team_is_ranks(device) ? device->team : NULL;
     const int rank = kry_team_rank(device);
     kryi_split *s = team ? kryi_split_find(team, n) : NULL;
     int64_t *first = NULL, unit = 1, chunk;
@@ -168,7 +168,7 @@ kry_status kry_problem_share(const kry_problem *p, kry_device *device, kry_share
     S->symmetry = p->traits ? KRY_MTX_SYMMETRIC : KRY_MTX_GENERAL;
     TRY(find_range(device, p->n, &of));
     S->first = of.first, S->rows = of.rows;
-    if (kryi_device_is_ranks(device)) {
+    if (kry_team_is_ranks(device)) {
         TRY(kryi_split_by_ranks(device->team, who, S->first, S->rows, &split));
         S->cut = split;
     }

@@ -24,7 +24,7 @@ static void reading_release(reader *R)
     free(R->own);
 }
 
-static bool on_ranks(const reader *R) { return kryi_device_is_ranks(R->dev); }
+static bool on_ranks(const reader *R) { return kry_team_is_ranks(R->dev); }
 static int size_of(const reader *R) { return on_ranks(R) ? R->dev->team->size : 1; }
 static kryi_layout *layout_of(reader *R, int rank)
 {

@@ -146,12 +146,12 @@ done:
 
 static kryi_layout *layout_of(components *C, int rank)
 {
-    return kryi_device_is_ranks(C->dev) ? &C->dev->team->part[rank]->layout : &C->alone;
+    return kry_team_is_ranks(C->dev) ? &C->dev->team->part[rank]->layout : &C->alone;
 }
 
 static kry_status run(components *C, kryi_task_of_part *task)
 {
-    return kryi_device_is_ranks(C->dev) ? kryi_team_run(C->dev->team, NULL, task, C) : task(C, 0);
+    return kry_team_is_ranks(C->dev) ? kryi_team_run(C->dev->team, NULL, task, C) : task(C, 0);
 }
 
 static kry_status begin_task(void *user, int rank)

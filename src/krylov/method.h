@@ -167,7 +167,7 @@ const kryi_krylov *kryi_solver_krylov(const kry_op *solver);
 /* What a solve that others lead differs in. */
 typedef struct kryi_terms {
     int64_t max_iter; /* 0: the solver's own */
-    bool inner;       /* a part of another solve, which the observer looks at */
+    bool inner;       /* a part of another solve, which the monitor of the device looks at */
 } kryi_terms;
 /* kry_solver_set_stop. On failure the old one stays. */
 kry_status kryi_krylov_set_stop(kryi_krylov *K, const kry_stop *stop);

@@ -138,20 +138,29 @@ done:
     return st;
 }
 
+void kry_device_set_monitor(kry_device *device, kry_monitor monitor, void *user)
+{
+    if (!device) return;
+    device->monitor = monitor, device->monitor_user = user;
+    for (int i = 0; device->team && i < kry_team_size(device); i++)
+        if (device->team->part[i]) kry_device_set_monitor(device->team->part[i], monitor, user);
+}
+
 kry_status kryi_stopping_call_monitor(kryi_stopping *s, int64_t iteration)
 {
     kry_status st = KRY_OK;
     const kry_iteration it = { iteration, s->residual, s->target,
                                kryi_work_clock(s->dev) - s->start };
-    /* All parts of a team have an observer, or none. */
-    const kryi_observer *observer = s->inner ? NULL : kryi_device_for_copies(s->dev)->observer;
+    /* All parts of a team have one, or none. */
+    const kry_device *dev = kryi_device_for_copies(s->dev);
+    const kry_monitor monitor = s->inner ? NULL : dev->monitor;
     double stop = 0;
 
-    if (!s->monitor && !observer) return KRY_OK;
+    if (!s->monitor && !monitor) return KRY_OK;
     /* Of several parts the first one shows it, and each rank. One that wants to stop stops all. */
     if (kryi_layout_reports(&s->dev->layout)) {
         if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
-        if (observer && observer->look(observer->user, &it)) stop = 1;
+        if (monitor && monitor(dev->monitor_user, &it)) stop = 1;
     }
     TRY(kryi_layout_combine(&s->dev->layout, KRY_MAX, &stop, 1));
     if (stop != 0) s->monitor_stopped = true;

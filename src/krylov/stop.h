@@ -58,8 +58,8 @@ typedef struct kryi_stopping {
 
     /* ---- of the solve under way ---- */
 
-    bool inner;                  /* the solve is a part of another one, which calls the observer */
-    double start;                /* seconds */
+    bool inner;   /* the solve is a part of another one, which calls the monitor of the device */
+    double start; /* seconds */
     int64_t max_iter;            /* a cycle ends there */
     double norm_b, inconsistent; /* as in kry_result */
     /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x|| without the null space; else 0. */

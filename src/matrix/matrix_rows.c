@@ -195,7 +195,7 @@ kry_status kry_csr_create_rows(kry_device *dev, kry_type type, int64_t first_row
     if (op) *op = NULL;
     TRY(GIVEN(op, dev));
     TAKE_PARAMS(params, mine, who, "KRY_MATRIX");
-    if (!kryi_device_is_ranks(dev)) return create_here(dev, &g, params, op);
+    if (!kry_team_is_ranks(dev)) return create_here(dev, &g, params, op);
     const int alike[] = { (int)type, (int)params->traits, params->block };
     kryi_team_same(dev, alike, sizeof alike);
     TRY(kryi_matrix_check_params(who, dev, type, rows, rows, params));

@@ -38,7 +38,7 @@ kryi_here kryi_op_here(const kry_op *op)
 }
 
 const kry_op *kryi_op_first(const kry_op *op) { return kryi_op_piece(op, kryi_op_here(op).begin); }
-bool kryi_op_on_ranks(const kry_op *op) { return kryi_device_is_ranks(op->dev); }
+bool kryi_op_on_ranks(const kry_op *op) { return kry_team_is_ranks(op->dev); }
 
 const kry_op *kryi_op_piece(const kry_op *op, int r)
 {

@@ -103,7 +103,7 @@ kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d)
 
     *d = (devices){ .count = kryi_op_parts(A),
                     .all = kry_team_size(r->device),
-                    .ranks = kryi_device_is_ranks(r->device) };
+                    .ranks = kry_team_is_ranks(r->device) };
     TRY(kryi_alloc((size_t)d->count, sizeof *d->facts, &d->facts));
     find_here(r, A, d);
     if (d->ranks) {

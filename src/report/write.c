@@ -440,7 +440,7 @@ static kry_status check(const kry_report *r, const kry_report_params *p)
           !p->solver ? "solver"
           : !p->A    ? "A"
                      : "result");
-    CHECK(!kryi_device_is_ranks(r->device) ||
+    CHECK(!kry_team_is_ranks(r->device) ||
               (kry_op_device(p->A) == r->device && kry_op_device(p->solver) == r->device),
           KRY_ERR_ARGUMENT,
           "kry_report_write: A and the solver do not lie on the ranks of the report");

@@ -59,7 +59,7 @@ static double rate_of(const batch *b, const feeder *f)
 /* Whether another queue at work would finish all that is left before f had done the smallest chunk. */
 static bool others_are_faster(const batch *b, const feeder *f, int64_t smallest)
 {
-    const double now = kryi_now();
+    const double now = kryi_queue_clock();
 
     if (!(f->rate > 0)) return false;
     for (int i = 0; i < b->params->count; i++) {
@@ -99,7 +99,7 @@ static int64_t take(batch *b, feeder *f, bool cancelled, int64_t *first)
     bool over = b->status < 0 || cancelled || b->taken == b->params->jobs;
     int64_t count = over ? 0 : chunk_of(b, f);
     f->active = count > 0;
-    if (count > 0) f->count = count, f->since = kryi_now();
+    if (count > 0) f->count = count, f->since = kryi_queue_clock();
     *first = b->taken;
     b->taken += count;
     kryi_tasks_unlock();
@@ -123,7 +123,7 @@ static kry_status run_chunk(const batch *b, const feeder *f, int64_t first, int6
 static void note(batch *b, feeder *f, int64_t first, int64_t count, kry_status st)
 {
     kryi_tasks_lock();
-    double seconds = kryi_now() - f->since;
+    double seconds = kryi_queue_clock() - f->since;
     f->share.chunks++;
     f->share.seconds += seconds;
     if (st >= 0) {
@@ -192,11 +192,11 @@ kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares
     kry_batch_params mine;
     batch b = { .params = &mine };
 
-    TRY(GIVEN(params));
-    TAKE_PARAMS(params, mine, "kry_batch_run", "KRY_JOBS");
+    GIVEN(params);
+    TRY(kryi_queue_take("kry_batch_run", "KRY_JOBS", params, &mine, sizeof mine));
     TRY(check(params));
     b.name = params->name ? params->name : "batch";
-    TRY(kryi_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));
+    TRY(kryi_queue_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));
     for (int i = 0; i < params->count; i++) {
         feeder *f = &b.feeder[i];
         *f = (feeder){ .batch = &b, .queue = params->queues[i], .number = i };

@@ -1,5 +1,4 @@
 /* jobs.c - the jobs that the library brings along: transfers, products, solvers and solves. */
-#include "operator/op_parts.h"
 #include "task/task.h"
 #include <math.h>
 #include <stdlib.h>
@@ -39,7 +38,7 @@ static kry_status submit(const char *who, kry_queue *queue,
     for (; count < needed; count++)
         CHECK(inputs[count], KRY_ERR_ARGUMENT, "%s: input %d is NULL", who, count);
     while (count < 3 && inputs[count]) count++;
-    TRY(kryi_alloc(1, sizeof *w + strlen(options) + 1, &w));
+    TRY(kryi_queue_alloc(1, sizeof *w + strlen(options) + 1, &w));
     *w = *given;
     memcpy(w->options, options, strlen(options));
     TRY(kry_task_submit(
@@ -49,24 +48,6 @@ static kry_status submit(const char *who, kry_queue *queue,
     w = NULL;
 done:
     free(w);
-    return st;
-}
-
-/* A vector on the task's device whose numbers are not set yet. */
-static kry_status unset_vec(kry_task *self, kry_type type, int64_t n, int64_t k, kry_vec **vec)
-{
-    kry_status st = KRY_OK;
-    kry_device *dev = self->queue->device;
-    cl_mem buffer = NULL;
-
-    *vec = NULL;
-    if (dev->team || n <= 0 || k <= 0 || k > INT64_MAX / 16 / n)
-        return kry_vec_create(dev, type, n, k, vec);
-    TRY(kryi_type_check(self->name, dev, type));
-    TRY(kryi_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &buffer));
-    TRY(kry_vec_wrap(dev, type, n, k, buffer, 0, vec));
-done:
-    if (buffer) dev->driver->drop(buffer); /* the vector has its own reference */
     return st;
 }
 
@@ -86,7 +67,7 @@ static kry_status run_write(void *user, kry_task *self)
     const kry_host_block *b = &((work *)user)->block;
     kry_vec *v = NULL;
 
-    TRY(unset_vec(self, b->type, b->n, b->k, &v));
+    TRY(kry_vec_create(self->queue->device, b->type, b->n, b->k, &v));
     TRY(kry_vec_write(v, b->numbers));
 done:
     return give(self, st, &v);
@@ -100,7 +81,7 @@ kry_status kry_task_write(kry_queue *queue, const kry_host_block *from, kry_task
 
     if (task) *task = NULL;
     CHECK(from, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    TAKE_PARAMS(from, mine, who, "KRY_HOST");
+    TRY(kryi_queue_take(who, "KRY_HOST", from, &mine, sizeof mine));
     CHECK(from->type == KRY_F32 || from->type == KRY_F64, KRY_ERR_ARGUMENT,
           "%s: %d is not a number type", who, (int)from->type);
     CHECK(from->n >= 0 && from->k >= 0, KRY_ERR_ARGUMENT, "%s: %lld-by-%lld is not a size", who,
@@ -129,12 +110,14 @@ done:
 
 kry_status kry_task_read(kry_queue *queue, kry_task *x, void *host, kry_task **task)
 {
-    if (!host) {
-        if (task) *task = NULL;
-        return GIVEN(host);
-    }
-    return submit("kry_task_read", queue, run_read, &(work){ .host = host }, "",
-                  (kry_task *[3]){ x }, 1, task);
+    kry_status st = KRY_OK;
+
+    if (task) *task = NULL;
+    GIVEN(host);
+    TRY(submit("kry_task_read", queue, run_read, &(work){ .host = host }, "", (kry_task *[3]){ x },
+               1, task));
+done:
+    return st;
 }
 
 /* ---- operators and solvers ---- */
@@ -148,7 +131,8 @@ static kry_status run_apply(void *user, kry_task *self)
     (void)user;
     TRY(kry_task_input_op(self, 0, &A));
     TRY(kry_task_input_vec(self, 1, &x));
-    TRY(unset_vec(self, x->type, A->shape.rows, x->k, &y));
+    TRY(kry_vec_create(self->queue->device, kry_vec_type(x), kry_op_get_shape(A)->rows,
+                       kry_vec_cols(x), &y));
     TRY(kry_op_apply(A, 1, x, 0, y));
 done:
     return give(self, st, &y);
@@ -202,13 +186,6 @@ static int look(void *user, const kry_iteration *it)
     return w->task->cancelled;
 }
 
-static void observe(kry_device *dev, kryi_observer *observer)
-{
-    dev->observer = observer;
-    for (int i = 0; dev->team && i < dev->team->size; i++)
-        if (dev->team->part[i]) dev->team->part[i]->observer = observer;
-}
-
 /* The solver owns the history and will overwrite it: the task keeps a copy. */
 static kry_status keep_result(kry_task *self, const kry_result *result)
 {
@@ -217,8 +194,8 @@ static kry_status keep_result(kry_task *self, const kry_result *result)
     double *history = NULL;
     size_t count = result->history ? (size_t)result->history_count : 0;
 
-    TRY(kryi_alloc(1, sizeof *own, &own));
-    TRY(kryi_alloc(count, sizeof *history, &history));
+    TRY(kryi_queue_alloc(1, sizeof *own, &own));
+    TRY(kryi_queue_alloc(count, sizeof *history, &history));
     if (count) memcpy(history, result->history, count * sizeof *history);
     *own = *result;
     own->history = history;
@@ -236,20 +213,25 @@ done:
 static kry_status solve_columns(watched *w, const kry_op *solver, const kry_vec *b, kry_vec *x)
 {
     kry_status st = KRY_OK, worst = KRY_OK;
+    kry_vec *bj = NULL, *xj = NULL;
     kry_result result;
+    const int64_t k = kry_vec_cols(b);
 
-    CHECK(b->k == x->k, KRY_ERR_SHAPE, "kry_task_solve: b has %lld columns, the guess %lld",
-          (long long)b->k, (long long)x->k);
-    for (int64_t j = 0; j < b->k && !(worst && w->task->cancelled); j++) {
-        kry_vec bj = kryi_vec_column(b, j), xj = kryi_vec_column(x, j);
+    CHECK(k == kry_vec_cols(x), KRY_ERR_SHAPE, "kry_task_solve: b has %lld columns, the guess %lld",
+          (long long)k, (long long)kry_vec_cols(x));
+    for (int64_t j = 0; j < k && !(worst && w->task->cancelled); j++) {
         w->first_residual = 0;
-        TRY(kry_solve(solver, &bj, &xj, &result));
+        kry_vec_release(&bj), kry_vec_release(&xj);
+        TRY(kry_vec_view(b, j, &bj));
+        TRY(kry_vec_view(x, j, &xj));
+        TRY(kry_solve(solver, bj, xj, &result));
         if (worst == KRY_OK) {
             worst = st;
             TRY(keep_result(w->task, &result));
         }
     }
 done:
+    kry_vec_release(&bj), kry_vec_release(&xj);
     return st < 0 ? st : worst;
 }
 
@@ -258,7 +240,6 @@ static kry_status run_solve(void *user, kry_task *self)
     kry_status st = KRY_OK;
     kry_device *dev = self->queue->device;
     watched w = { .task = self };
-    kryi_observer observer = { look, &w };
     kry_op *solver;
     kry_vec *b, *guess = NULL, *x = NULL;
 
@@ -266,11 +247,11 @@ static kry_status run_solve(void *user, kry_task *self)
     TRY(kry_task_input_op(self, 0, &solver));
     TRY(kry_task_input_vec(self, 1, &b));
     if (self->count > 2) TRY(kry_task_input_vec(self, 2, &guess));
-    TRY(unset_vec(self, b->type, solver->shape.cols, b->k, &x));
-    TRY(guess ? kry_vec_copy(guess, x) : kry_vec_fill(x, 0));
-    observe(dev, &observer);
+    TRY(kry_vec_create(dev, kry_vec_type(b), kry_op_get_shape(solver)->cols, kry_vec_cols(b), &x));
+    if (guess) TRY(kry_vec_copy(guess, x));
+    kry_device_set_monitor(dev, look, &w);
     st = solve_columns(&w, solver, b, x);
-    observe(dev, NULL);
+    kry_device_set_monitor(dev, NULL, NULL);
 done:
     return give(self, st, &x);
 }

@@ -37,6 +37,14 @@ static void make_condition(void)
     pthread_atfork(before_fork, after_fork, in_child);
 }
 
+double kryi_queue_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 void kryi_tasks_lock(void)
 {
     pthread_once(&once, make_condition);
@@ -53,7 +61,8 @@ bool kryi_tasks_wait(double until)
 
     if (until < KRY_FOREVER) {
         clock_gettime(clock_of_waits, &t);
-        double at = fmax(0, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kryi_now());
+        double at =
+            fmax(0, (double)t.tv_sec + 1e-9 * (double)t.tv_nsec + until - kryi_queue_clock());
         t.tv_sec = (time_t)at, t.tv_nsec = (long)(1e9 * (at - (double)t.tv_sec));
     }
     waiters++;

@@ -1,6 +1,5 @@
 /* queue.c - a thread that works for a device, and the tasks that it runs. */
 #include "task/task.h"
-#include "team/team.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -52,6 +51,26 @@ kry_status kryi_queue_check_process(const char *who, const kry_queue *q)
                           who, q->name);
 }
 
+/* Each device has one queue at most in a process; those of processes that this one was forked from stay in the list. Under
+ * the lock. */
+static kry_queue *queues;
+
+static kry_queue *find_queue(const kry_device *device)
+{
+    kry_queue *q = queues;
+
+    while (q && (q->device != device || q->process != getpid())) q = q->next;
+    return q;
+}
+
+static void unlist(const kry_queue *queue)
+{
+    kry_queue **q = &queues;
+
+    while (*q && *q != queue) q = &(*q)->next;
+    if (*q) *q = queue->next;
+}
+
 static void queue_free(kry_queue *q)
 {
     pthread_cond_destroy(&q->work);
@@ -76,39 +95,34 @@ static void *thread_main(void *arg)
         }
         kryi_task_list_remove(&q->tasks, t);
         t->phase = KRY_TASK_RUNNING;
-        t->began = kryi_now();
+        t->began = kryi_queue_clock();
         q->running = t;
         kryi_tasks_unlock();
         work_off(q, t);
         kryi_tasks_lock();
     }
     alone = q->abandoned;
-    if (q->slot) *q->slot = NULL;
+    unlist(q);
     kryi_tasks_changed();
     kryi_tasks_unlock();
     if (alone) queue_free(q); /* nobody joins */
     return NULL;
 }
 
-/* Each device keeps the queue that works for it: a pointer, NULL while there is none. */
-static const kryi_keeper slot_keeper = { sizeof(kry_queue *), NULL };
-
-static kry_status queue_new(kry_device *device, kry_queue **slot, const char *name,
-                            kry_queue **queue)
+static kry_status queue_new(kry_device *device, const char *name, kry_queue **queue)
 {
     kry_status st = KRY_OK;
     kry_queue *q = NULL;
 
-    TRY(kryi_alloc(1, sizeof *q, &q));
+    TRY(kryi_queue_alloc(1, sizeof *q, &q));
     q->refs = 1;
     q->process = getpid();
     snprintf(q->name, sizeof q->name, "%s", name);
     pthread_cond_init(&q->work, NULL);
-    if (device) q->device = kry_device_retain(device);
-    q->slot = slot;
+    q->device = kry_device_retain(device);
     CHECK(pthread_create(&q->thread, NULL, thread_main, q) == 0, KRY_ERR_MEMORY,
           "kry_queue_create: no thread for '%s'", q->name);
-    if (slot) *slot = q;
+    if (device) q->next = queues, queues = q;
     *queue = q;
     q = NULL;
 done:
@@ -119,30 +133,31 @@ done:
 kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **queue)
 {
     kry_status st = KRY_OK;
-    kry_queue **slot = NULL;
+    const char *own_name = device ? kry_device_get_info(device)->name : "host";
+    kry_queue *q;
 
     if (queue) *queue = NULL;
-    TRY(GIVEN(queue));
+    GIVEN(queue);
     CHECK(
-        !kryi_device_is_ranks(device), KRY_ERR_UNSUPPORTED,
+        !kry_team_is_ranks(device), KRY_ERR_UNSUPPORTED,
         "kry_queue_create: '%s': on ranks all calls come from the thread that made the team, and a "
         "queue has its own",
-        device->info.name);
-    if (!name) name = device ? device->info.name : "host";
-    if (device) TRY(kryi_device_check_process(device));
-    if (device) TRY(kryi_device_keep(device, &slot_keeper, &slot));
+        own_name);
+    if (device) { /* a device that cannot be used in this process is refused here */
+        TRY(kry_device_reserve(device));
+        kry_device_unreserve(device);
+    }
     kryi_tasks_lock();
-    if (slot && *slot && (*slot)->process != getpid()) *slot = NULL;
-    while (slot && *slot && (*slot)->quit && *slot != kryi_task_inside())
+    while ((q = device ? find_queue(device) : NULL) && q->quit && q != kryi_task_inside())
         kryi_tasks_wait(KRY_FOREVER); /* until it has ended */
-    if (!slot || !*slot) {
-        st = queue_new(device, slot, name, queue);
-    } else if ((*slot)->quit) {
+    if (!q) {
+        st = queue_new(device, name ? name : own_name, queue);
+    } else if (q->quit) {
         st = kry_fail(KRY_ERR_ARGUMENT, "kry_queue_create: the queue of '%s' is being released",
-                      device->info.name);
+                      own_name);
     } else {
-        *queue = *slot;
-        (*queue)->refs++;
+        *queue = q;
+        q->refs++;
     }
     kryi_tasks_unlock();
 done:
@@ -226,15 +241,17 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
 
     if (task) *task = NULL;
     CHECK(q && job, KRY_ERR_ARGUMENT, "kry_task_submit: NULL");
-    TAKE_PARAMS(job, mine, "kry_task_submit", "KRY_JOB");
+    TRY(kryi_queue_take("kry_task_submit", "KRY_JOB", job, &mine, sizeof mine));
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");
     TRY(kryi_queue_check_process("kry_task_submit", q));
     TRY(kryi_task_new("kry_task_submit", job, inputs, count, &t));
+    if (q->device) TRY(kry_device_reserve(q->device)); /* until the task has ended */
     kryi_tasks_lock();
     bool open = !q->quit;
     if (open) kryi_task_start(t, q, &ended);
     kryi_tasks_unlock();
+    if (!open) kry_device_unreserve(q->device);
     kryi_ended_release(&ended);
     CHECK(open, KRY_ERR_ARGUMENT, "kry_task_submit: '%s': the queue '%s' is being released",
           t->name, q->name);

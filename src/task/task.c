@@ -10,7 +10,7 @@ kry_queue *kryi_task_inside(void) { return inside; }
 void kryi_task_enter(kry_queue *queue)
 {
     inside = queue;
-    kryi_device_work_for(queue->device);
+    kry_device_work_for(queue->device);
 }
 
 /* ---- lists ---- */
@@ -41,7 +41,7 @@ kry_status kryi_task_new(const char *who, const kry_job *job, kry_task *const *i
     for (int i = 0; i < count; i++)
         CHECK(inputs[i], KRY_ERR_ARGUMENT, "%s: input %d of '%s' is NULL", who, i,
               job->name ? job->name : "job");
-    TRY(kryi_alloc(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
+    TRY(kryi_queue_alloc(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
     t->refs = 1;
     t->job = *job;
     t->count = count;
@@ -98,8 +98,8 @@ static kry_status task_of(const char *name, kry_vec *vec, const kry_op *op, kry_
     CHECK(task && (vec || op), KRY_ERR_ARGUMENT, "kry_task_of_%s: %s is NULL", name,
           task ? name : "task");
     TRY(kryi_task_new("kry_task_of", KRY_JOB(.name = name), NULL, 0, &t));
-    if (vec) t->out.vec = kry_vec_retain(vec), t->device = kry_device_retain(vec->dev);
-    if (op) t->out.op = kry_op_retain(op), t->device = kry_device_retain(op->dev);
+    if (vec) t->out.vec = kry_vec_retain(vec), t->device = kry_device_retain(kry_vec_device(vec));
+    if (op) t->out.op = kry_op_retain(op), t->device = kry_device_retain(kry_op_device(op));
     t->phase = KRY_TASK_DONE;
     t->progress.fraction = 1;
     *task = t;
@@ -148,10 +148,10 @@ static void settle(kry_task *t, kry_status status, const char *error, kryi_ended
     out->message = out->error + at;
     if (t->queue->running == t) t->queue->running = NULL;
     if (t->queue->quit) pthread_cond_signal(&t->queue->work); /* it may be the last */
-    if (t->queue->device) t->queue->device->busy--;
+    kry_device_unreserve(t->queue->device);
     t->queue = NULL;
     if (t->phase == KRY_TASK_DONE) t->progress.fraction = 1;
-    if (t->began > 0) t->progress.seconds = kryi_now() - t->began;
+    if (t->began > 0) t->progress.seconds = kryi_queue_clock() - t->began;
     append(ended, t);
     kryi_tasks_changed();
 }
@@ -229,7 +229,7 @@ void kryi_task_start(kry_task *t, kry_queue *queue, kryi_ended *ended)
 
     kry_task_retain(t); /* until it has ended */
     t->queue = queue;
-    if (queue->device) t->device = kry_device_retain(queue->device), t->device->busy++;
+    t->device = kry_device_retain(queue->device);
     t->order = ++queue->submitted;
     t->phase = KRY_TASK_WAITING;
     append(&queue->tasks, t);
@@ -291,7 +291,7 @@ void kry_task_progress(const kry_task *t, kry_task_progress_info *info)
     if (!t || !info) return;
     kryi_tasks_lock();
     *info = t->progress;
-    if (!has_ended(t) && t->began > 0) info->seconds = kryi_now() - t->began;
+    if (!has_ended(t) && t->began > 0) info->seconds = kryi_queue_clock() - t->began;
     kryi_tasks_unlock();
 }
 
@@ -306,7 +306,7 @@ static kry_status wait_until(const char *who, kry_task *t, double until, bool *e
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_check_given(who, "task, ended", (const void *const[]){ t, ended }));
+    CHECK(t && ended, KRY_ERR_ARGUMENT, "%s: %s is NULL", who, t ? "ended" : "task");
     *ended = false;
     kryi_tasks_lock();
     bool refused = inside && until > 0 && !has_ended(t);
@@ -332,7 +332,7 @@ kry_status kry_task_wait(kry_task *t)
 
 kry_status kry_task_wait_for(kry_task *t, double seconds, bool *ended)
 {
-    double until = seconds > 0 ? kryi_now() + seconds : 0;
+    double until = seconds > 0 ? kryi_queue_clock() + seconds : 0;
 
     if (seconds > 1e9) until = KRY_FOREVER;
     return wait_until("kry_task_wait_for", t, until, ended);

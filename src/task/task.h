@@ -8,11 +8,39 @@
 #ifndef KRY_TASK_INTERNAL_H
 #define KRY_TASK_INTERNAL_H
 
-#include "operator/op.h"
+#include <kry/kry.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 enum { KRY_NAME = 48, KRY_SENTENCE = 512 };
+
+/* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
+
+#define TRY(call)              \
+    do {                       \
+        st = (call);           \
+        if (st < 0) goto done; \
+    } while (0)
+
+#define CHECK(cond, status, ...)                  \
+    do {                                          \
+        if (!(cond)) {                            \
+            st = kry_fail((status), __VA_ARGS__); \
+            goto done;                            \
+        }                                         \
+    } while (0)
+
+#define GIVEN(pointer) CHECK(pointer, KRY_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer)
+
+/* ---- memory.c ---- */
+
+/* Zeroed memory. */
+kry_status kryi_queue_alloc(size_t count, size_t size, void *address_of_pointer);
+/* mine := the struct of parameters `given`, which is not NULL, and 0 in fields that an earlier header of the caller's did not
+ * have yet. Refused is what `macro` did not make, and what a later header did. size: of mine */
+kry_status kryi_queue_take(const char *who, const char *macro, const void *given, void *mine,
+                           size_t size);
 
 /* Task `to` needs the value of task `from`. */
 typedef struct kryi_edge {
@@ -65,7 +93,7 @@ struct kry_task {
 struct kry_queue {
     int refs;           /* this and the rest under the lock */
     kry_device *device; /* retained; NULL: a queue of the host. Constant, as is the name */
-    kry_queue **slot;   /* where the device keeps this queue */
+    kry_queue *next;    /* among those that work for devices */
     char name[128];
     pid_t process; /* that has the thread: one that was forked from it has not */
     pthread_t thread;
@@ -78,10 +106,11 @@ struct kry_queue {
 
 /* ---- lock.c ---- */
 
+double kryi_queue_clock(void); /* seconds, from a clock that only goes forward */
 void kryi_tasks_lock(void);
 void kryi_tasks_unlock(void);
 void kryi_tasks_sleep(pthread_cond_t *condition); /* under the lock, which is free meanwhile */
-/* Wait, under the lock, until a task or a queue has ended or `until` (kryi_now) has come; false: it has. */
+/* Wait, under the lock, until a task or a queue has ended or `until` (kryi_queue_clock) has come; false: it has. */
 bool kryi_tasks_wait(double until);
 #define KRY_FOREVER 1e300
 void kryi_tasks_changed(void); /* wake the threads in kryi_tasks_wait; under the lock */

@@ -18,7 +18,8 @@ kry_status kry_task_number(kry_task *t, double *number)
 {
     kry_status st = KRY_OK;
 
-    TRY(GIVEN(t, number));
+    GIVEN(t);
+    GIVEN(number);
     *number = 0;
     TRY(kry_task_wait(t));
     CHECK(t->out.has_number, KRY_ERR_TYPE, "kry_task_number: '%s' gives no number", t->name);
@@ -72,8 +73,10 @@ static kry_status copy_across(const kry_vec *x, kry_device *dev, kry_vec **copy)
     void *host = NULL;
     kry_vec *v = NULL;
 
-    TRY(kryi_alloc((size_t)(x->n * x->k), kry_type_size(x->type), &host));
-    TRY(kry_vec_create(dev, x->type, x->n, x->k, &v));
+    const int64_t n = kry_vec_rows(x), k = kry_vec_cols(x);
+    const kry_type type = kry_vec_type(x);
+    TRY(kryi_queue_alloc((size_t)(n * k), kry_type_size(type), &host));
+    TRY(kry_vec_create(dev, type, n, k, &v));
     TRY(kry_vec_read(x, host));
     TRY(kry_vec_write(v, host));
     *copy = v;
@@ -90,14 +93,15 @@ kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
     kry_device *dev;
 
     if (vec) *vec = NULL;
-    TRY(GIVEN(self, vec));
+    GIVEN(self);
+    GIVEN(vec);
     TRY(check_input("kry_task_input_vec", self, i));
     dev = self->queue->device;
     kry_vec *x = self->input[i].from->out.vec;
     CHECK(x, KRY_ERR_TYPE, "'%s' wants a vector as input %d, but '%s' gives none", self->name, i,
           self->input[i].from->name);
-    if (!dev || x->dev == dev) return *vec = x, KRY_OK;
-    if (!self->copy) TRY(kryi_alloc((size_t)self->count, sizeof *self->copy, &self->copy));
+    if (!dev || kry_vec_device(x) == dev) return *vec = x, KRY_OK;
+    if (!self->copy) TRY(kryi_queue_alloc((size_t)self->count, sizeof *self->copy, &self->copy));
     if (!self->copy[i]) TRY(copy_across(x, dev, &self->copy[i]));
     *vec = self->copy[i];
 done:
@@ -110,16 +114,18 @@ kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
     kry_device *dev;
 
     if (op) *op = NULL;
-    TRY(GIVEN(self, op));
+    GIVEN(self);
+    GIVEN(op);
     TRY(check_input("kry_task_input_op", self, i));
     dev = self->queue->device;
     const kry_task *from = self->input[i].from;
     CHECK(from->out.op, KRY_ERR_TYPE, "'%s' wants an operator as input %d, but '%s' gives none",
           self->name, i, from->name);
-    CHECK(!dev || from->out.op->dev == dev, KRY_ERR_UNSUPPORTED,
+    CHECK(!dev || kry_op_device(from->out.op) == dev, KRY_ERR_UNSUPPORTED,
           "'%s' cannot use the operator of '%s', which lives on another device ('%s') than its "
           "queue's ('%s'): make it there",
-          self->name, from->name, from->out.op->dev->info.name, dev->info.name);
+          self->name, from->name, kry_device_get_info(kry_op_device(from->out.op))->name,
+          kry_device_get_info(dev)->name);
     *op = from->out.op;
 done:
     return st;

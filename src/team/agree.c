@@ -46,7 +46,7 @@ kry_status kry_team_rows(kry_device *device, int64_t rows, int64_t *first, int64
     TRY(GIVEN(device, first, all));
     assert(first && all);
     CHECK(rows >= 0, KRY_ERR_ARGUMENT, "kry_team_rows: rows = %lld is negative", (long long)rows);
-    if (kryi_device_is_ranks(device))
+    if (kry_team_is_ranks(device))
         TRY(add_up(device->team->ranks, rows, first, all));
     else
         *all = rows;
@@ -80,7 +80,7 @@ static void same_field(const kry_device *device, const kryi_field *f, const char
 
 void kryi_team_same_fields(const kry_device *device, const kryi_field *fields, const void *params)
 {
-    if (!kryi_device_is_ranks(device)) return;
+    if (!kry_team_is_ranks(device)) return;
     for (const kryi_field *f = fields; f->type != KRY_FIELD_END; f++)
         for (int i = 0; i < (f->count ? f->count : 1); i++)
             same_field(device, f, (const char *)params + f->offset + (size_t)i * size_of(f));

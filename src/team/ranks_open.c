@@ -33,7 +33,7 @@ void kryi_team_same(const kry_device *dev, const void *given, size_t bytes)
     if (ranks_of(dev)) kryi_ranks_same(ranks_of(dev), given, bytes);
 }
 
-bool kryi_device_is_ranks(const kry_device *dev) { return ranks_of(dev) != NULL; }
+bool kry_team_is_ranks(const kry_device *dev) { return ranks_of(dev) != NULL; }
 
 kry_status kryi_team_sum(const kry_device *dev, const kryi_split *split, kryi_task_of_part *task,
                          void *user)

@@ -76,8 +76,6 @@ kry_status kryi_team_leave(const kry_device *device, kry_status mine);
 void kryi_team_same(const kry_device *device, const void *given, size_t bytes);
 /* kryi_team_same for all fields of a struct of parameters by its table, but for those that may differ from rank to rank. */
 void kryi_team_same_fields(const kry_device *device, const kryi_field *fields, const void *params);
-/* Whether its parts are ranks. */
-bool kryi_device_is_ranks(const kry_device *device);
 /* Ranks only: kryi_team_run; within a run, where only monitors ask for sums, the task by itself. */
 kry_status kryi_team_sum(const kry_device *device, const kryi_split *split, kryi_task_of_part *task,
                          void *user);

@@ -205,7 +205,7 @@ static kry_status norm2_here(void *user, int rank)
     return kry_vec_norm2(&x, &s->number);
 }
 
-static bool on_ranks(const kry_vec *x) { return kryi_device_is_ranks(x->dev); }
+static bool on_ranks(const kry_vec *x) { return kry_team_is_ranks(x->dev); }
 
 static kry_status sum_on_ranks(const char *who, kryi_task_of_part *task, dot_args *s,
                                double *number)

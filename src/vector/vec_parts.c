@@ -17,7 +17,7 @@ int64_t kry_vec_row(const kry_vec *v, int64_t i)
     int64_t first;
 
     if (i < 0 || i >= kry_vec_rows_here(v, &first)) return -1;
-    return v->split && kryi_device_is_ranks(v->dev) ? kryi_split_row(v->split, first + i) : i;
+    return v->split && kry_team_is_ranks(v->dev) ? kryi_split_row(v->split, first + i) : i;
 }
 
 kry_vec kryi_vec_on_part(const kry_vec *v, int rank)
@@ -136,7 +136,7 @@ static kry_status move(const char *who, const kry_vec *v, void *host, bool to_de
     if (!v->split)
         TRY(transfer(v, host, to_device));
     else
-        TRY((kryi_device_is_ranks(dev) ? move_own : move_parts)(v, host, to_device));
+        TRY((kry_team_is_ranks(dev) ? move_own : move_parts)(v, host, to_device));
 done:
     return kryi_team_leave(dev, st);
 }

@@ -715,9 +715,9 @@ static void device__is_the_queues_while_that_has_work(void **state)
     OK(kry_vec_fill(v, 1)); /* that is none of its */
     kry_task *shut = gate_job(q, &g, NULL, 0);
     REFUSES(kry_vec_fill(v, 1), KRY_ERR_ARGUMENT,
-            "is at work for its queue: kry_queue_finish has to come");
+            "is reserved for another thread: wait for the work of its queue");
     REFUSES(kry_vec_create(device(), KRY_F32, 3, 1, &w), KRY_ERR_ARGUMENT,
-            "is at work for its queue");
+            "is reserved for another thread");
     assert_null(w);
     gate_open(&g);
     OK(kry_queue_finish(q));

@@ -1,0 +1,28 @@
+/* memory.c - host memory, and structs of parameters that an earlier header may have made. */
+#include "task/task.h"
+#include <stdlib.h>
+#include <string.h>
+
+kry_status kryi_queue_alloc(size_t count, size_t size, void *address_of_pointer)
+{
+    void *p = calloc(count ? count : 1, size);
+
+    memcpy(address_of_pointer, &p, sizeof p);
+    return p ? KRY_OK : kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
+}
+
+kry_status kryi_queue_take(const char *who, const char *macro, const void *given, void *mine,
+                           size_t size)
+{
+    size_t known;
+
+    memcpy(&known, given, sizeof known);
+    if (known <= sizeof known || known > size)
+        return kry_fail(KRY_ERR_ARGUMENT, "%s: params of %zu bytes, %s %s%s", who, known,
+                        known > size ? "made by" : "not made by", macro,
+                        known > size ? " of a later version than this library's" : "");
+    memset(mine, 0, size);
+    memcpy(mine, given, known);
+    memcpy(mine, &size, sizeof size);
+    return KRY_OK;
+}
