@@ -8,6 +8,7 @@
  * the program prints how far the solve is.
  */
 #include <kry/kry.h>
+#include <kry/queue.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

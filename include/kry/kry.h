@@ -7,9 +7,7 @@
  *   kry_op       a linear operator: matrix, stencil, preconditioner, solver, the caller's code
  *   kry_result   what a solve did
  *   kry_status   how a call ended
- * and two for work in the background (task.h):
- *   kry_queue    a thread that works for a device
- *   kry_task     a handle for a result that this thread will compute
+ * Work in the background is a library of its own, kry-queue, with the header <kry/queue.h>.
  *
  * Rules that hold everywhere, and are therefore not repeated in the headers:
  *   - A function that can fail returns kry_status; results leave through the last
@@ -54,7 +52,6 @@
 #include <kry/solver.h>
 #include <kry/status.h>
 #include <kry/stencil.h>
-#include <kry/task.h>
 #include <kry/team.h>
 #include <kry/transport.h>
 #include <kry/tridiagonal.h>

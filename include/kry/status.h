@@ -33,7 +33,7 @@ extern "C" {
 
 /* One list, expanded into the enum, into the text table and into docs/troubleshooting.md.
  *   > 0  a solve ran but did not converge: read its result before using x. Only kry_solve returns
- *        these, and kry_task_wait for a solve; after any other call test `< 0`
+ *        these, and what waits for a solve; after any other call test `< 0`
  *   < 0  the call failed and changed nothing: outputs are NULL or zero */
 #define KRY_STATUS_LIST(X)                                                         \
     X(KRY_OK, 0, "success")                                                        \

@@ -3,13 +3,14 @@
  * the device alone, and by both at once.
  *
  * A system is a matrix and a right-hand side on the host, and its solution is wanted there: the
- * device's times include both transfers. Both at once is a batch over two queues (task.h), one of
+ * device's times include both transfers. Both at once is a batch over two queues (kry/queue.h), one of
  * them the host's, which calls LAPACK. All three go through the same batch.
  */
 #include "brodtkorb.h"
 #include "page/text.h"
 #include <assert.h>
 #include <inttypes.h>
+#include <kry/queue.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,7 +60,7 @@ for page in docs/architecture.md docs/developers/kernels.md; do
         check "$page names $name, which is not there" grep -rqw "$name" src include
     done
     for name in $(grep -oE '\b[a-z_0-9]+\.(c|h|cl|clh|py)\b' "$page" | sort -u); do
-        check "$page names $name, which is not there" test -n "$(find src include cl tests tools -name "$name" | head -1)"
+        check "$page names $name, which is not there" test -n "$(find src include lib cl tests tools -name "$name" | head -1)"
     done
 done
 

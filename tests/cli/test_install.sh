@@ -38,7 +38,7 @@ skip()
 copy_sources()
 {
     mkdir "$dir/source" "$dir/elsewhere" &&
-        for part in cl docs include papers src tests tools meson.build meson_options.txt \
+        for part in cl docs include lib papers src tests tools meson.build meson_options.txt \
             README.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
             cp -r "$source/$part" "$dir/source/" || return 1
         done &&
@@ -58,7 +58,8 @@ build_and_install()
 
 installed()
 {
-    for file in include/kry/kry.h include/kry/opencl.h lib/libkry.so lib/pkgconfig/kry.pc bin/kry \
+    for file in include/kry/kry.h include/kry/opencl.h include/kry/queue.h lib/libkry.so lib/libkry-queue.so \
+        lib/libkry-queue.a lib/pkgconfig/kry.pc lib/pkgconfig/kry-queue.pc bin/kry \
         lib/cmake/kry/kry-config.cmake lib/cmake/kry/kry-config-version.cmake share/man/man1/kry.1 \
         share/bash-completion/completions/kry share/doc/kry/README.md share/doc/kry/docs/README.md; do
         [ -s "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
@@ -82,7 +83,7 @@ links_to_headers()
 
 every_header()
 {
-    for file in "$dir/source/include/kry/"*; do
+    for file in "$dir/source/include/kry/"* "$dir/source/lib/"*/include/kry/*; do
         cmp "$file" "$prefix/include/kry/${file##*/}" || return 1
     done
 }
@@ -90,7 +91,7 @@ every_header()
 # Whoever finds the folder of the sources or of the build free could put kernels of his own there.
 no_path_of_the_tree()
 {
-    for file in lib/libkry.so bin/kry; do
+    for file in lib/libkry.so lib/libkry-queue.so bin/kry; do
         strings -d "$prefix/$file" >"$dir/strings"
         [ -s "$dir/strings" ] && ! grep -m3 -e "$dir" "$dir/strings" || return 1
     done
@@ -98,21 +99,27 @@ no_path_of_the_tree()
 
 soname()
 {
-    readelf -d "$prefix/lib/libkry.so" | tee "$dir/elf" | grep 'SONAME.*\[libkry\.so\.[0-9]*\]' &&
-        file=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$file" ]
+    for library in libkry libkry-queue; do
+        readelf -d "$prefix/lib/$library.so" | tee "$dir/elf" | grep "SONAME.*\[$library\.so\.[0-9]*\]" &&
+            file=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$file" ] || return 1
+    done
 }
 
 only_public_symbols()
 {
-    nm -D --defined-only "$prefix/lib/libkry.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
-    grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols"
+    for library in libkry:kry_op_apply libkry-queue:kry_task_apply; do
+        nm -D --defined-only "$prefix/lib/${library%:*}.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
+        grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols" || return 1
+    done
 }
 
 # What is linked with the static library shares its names: no global symbol but kry_... and, internal, kryi_...
 static_symbols()
 {
-    nm -g --defined-only "$prefix/lib/libkry.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
-    grep '^kry_op_apply$' "$dir/symbols" && ! grep -v '^kryi\{0,1\}_' "$dir/symbols"
+    for library in libkry:kry_op_apply libkry-queue:kry_task_apply; do
+        nm -g --defined-only "$prefix/lib/${library%:*}.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
+        grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kryi\{0,1\}_' "$dir/symbols" || return 1
+    done
 }
 
 # The first block of C in README.md.
@@ -163,7 +170,7 @@ cmake_minimum_required(VERSION 3.10)
 project(ten C)
 find_package(kry ${WANTED} CONFIG REQUIRED)
 add_executable(ten ten.c)
-target_link_libraries(ten PRIVATE kry::kry m)
+target_link_libraries(ten PRIVATE kry::queue m)
 END
     major=$(pkg-config --modversion kry | cut -d. -f1,2)
     mv "$prefix" "$dir/moved"
@@ -197,6 +204,14 @@ manual_and_completion()
 run()
 {
     ./ten | tee "$dir/answer" && grep -i 'success after [1-9][0-9]* iterations' "$dir/answer"
+}
+
+# Work in the background, by its own library.
+queue_program()
+{
+    # shellcheck disable=SC2046
+    cc -std=c11 -Wall -Wextra -Werror "$prefix/share/doc/kry/docs/examples/07_background.c" -o background \
+        $(pkg-config --cflags --libs kry-queue) -lm && ./background
 }
 
 # A program that was compiled before the last fields came to the structs that the library fills in.
@@ -287,7 +302,7 @@ program_from_sources()
 {
     # shellcheck disable=SC2046
     cc -std=c11 -D_XOPEN_SOURCE=700 '-DKRY_PROGRAM="common.h"' -Wall -Wextra -Werror -o kry $(find program -name '*.c' ! -name ranks.c) \
-        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry) \
+        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry-queue) \
         -lOpenCL -lpthread -lm -ldl &&
         ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&
         grep '"iterations": 48,' "$dir/answer"
@@ -306,7 +321,7 @@ each_header_alone()
 
 cplusplus()
 {
-    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
+    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/queue.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
         'bool csr() { return of(KRY_MATRIX(.format = KRY_FORMAT_CSR))->format == KRY_FORMAT_CSR; }' >headers.cc
     # shellcheck disable=SC2046
     g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc
@@ -322,9 +337,9 @@ ok 'library, headers, kry.pc and program are there' installed
 ok 'no public header is left out' every_header
 ok 'no path of the sources or of the build is in what is installed' no_path_of_the_tree
 ok 'the links of pages to headers' links_to_headers
-ok 'the library has a soname, and a file of that name' soname
-ok 'the library exports nothing but kry_...' only_public_symbols
-ok 'and the static one has no other global names' static_symbols
+ok 'the libraries have a soname, and a file of that name' soname
+ok 'the libraries export nothing but kry_...' only_public_symbols
+ok 'and the static ones have no other global names' static_symbols
 ok 'README.md has a program' readme_program
 ok 'the program kry has sources' program_sources
 ok 'the sources are out of reach' forget_sources
@@ -332,6 +347,7 @@ ok 'kry.pc and the program agree on the version' version
 ok 'kry.pc asks for no other package' no_other_packages
 ok 'the program of README.md compiles through pkg-config' compile
 ok 'it runs and converges' run
+ok 'a program with work in the background, by kry-queue.pc' queue_program
 ok 'a program of earlier headers, with shorter structs, gets no more than it has room for' earlier_headers
 ok 'the program of README.md runs with a copy of the library in another folder' moved_copy
 ok 'and a program that has the library inside, alone' static_copy

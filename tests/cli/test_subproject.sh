@@ -7,11 +7,13 @@ mkdir "$dir/subprojects"
 ln -s "$1" "$dir/subprojects/kry"
 cat >"$dir/meson.build" <<'END'
 project('outer', 'c', default_options: ['default_library=static'])
-executable('outer', 'main.c', dependencies: dependency('kry', fallback: ['kry', 'kry_dep']))
+executable('outer', 'main.c', dependencies: [dependency('kry', fallback: ['kry', 'kry_dep']),
+  dependency('kry-queue', fallback: ['kry', 'queue_dep'])])
 END
 cat >"$dir/main.c" <<'END'
+#include <kry/queue.h>
 #include <kry/kry.h>
-int main(void) { return kry_version()[0] != KRY_VERSION[0]; }
+int main(void) { return kry_version()[0] != KRY_VERSION[0] || kry_queue_name(NULL); }
 END
 number=0
 check() {
@@ -21,7 +23,7 @@ check() {
 }
 echo 1..3
 meson setup "$dir/build" "$dir" >"$dir/log" 2>&1 || cat "$dir/log" >&2
-# The library, shared and static, the file with the paths, and the program outside; and kernels of the device host.
-check "$(meson introspect --targets "$dir/build" | grep -o '"name": "[^"]*"' | grep -vc '"host_')" 4 'targets'
-check "$(grep -c 'build outer: .*libkry\.a' "$dir/build/build.ninja")" 1 'linked with the static library'
-check "$(grep 'build outer: ' "$dir/build/build.ninja" | grep -c 'libkry\.so')" 0 'not with the shared one'
+# The library and that of its queue, shared and static, the file with the paths, and the program outside; and kernels of the device host.
+check "$(meson introspect --targets "$dir/build" | grep -o '"name": "[^"]*"' | grep -vc '"host_')" 6 'targets'
+check "$(grep 'build outer: .*libkry\.a' "$dir/build/build.ninja" | grep -c 'libkry-queue\.a')" 1 'linked with the static libraries'
+check "$(grep 'build outer: ' "$dir/build/build.ninja" | grep -c 'libkry.*\.so')" 0 'not with the shared ones'

@@ -1,6 +1,7 @@
 /* test_ranks_faults.c - what goes wrong on one rank fails on all with one message, nobody hangs, and the next call
  * works. */
 #include "rank_faults.h"
+#include <kry/queue.h>
 
 static void fails(kry_device *team, wires *w, board *b, kry_status st, kry_status want,
                   const char *text)

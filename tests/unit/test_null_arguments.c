@@ -6,6 +6,7 @@
  */
 #include "testing.h"
 #include <kry/opencl.h>
+#include <kry/queue.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
  * kry_mex.h - the one MEX file of the Octave and MATLAB package: kry_mex ("command", ...).
  *
  * Matrices on the device are values in a table; Octave knows them by handles, uint64 scalars. A
- * value is a task (kry/task.h): commands put work on the device's queue and return, and only those
+ * value is a task (kry/queue.h): commands put work on the device's queue and return, and only those
  * that hand numbers back wait. No mx or mex call is made from the queue's thread.
  *
  * Functions return kry_status, with a message in kry_last_error(); mexFunction alone raises errors,
@@ -12,6 +12,7 @@
 #define KRY_MEX_H
 
 #include <kry/kry.h>
+#include <kry/queue.h>
 #include <mex.h>
 #include <stdbool.h>
 #include <stdint.h>

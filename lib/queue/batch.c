@@ -9,7 +9,7 @@
  * Source   C. D. Polychronopoulos, D. J. Kuck, Guided self-scheduling: a practical scheduling
  *          scheme for parallel supercomputers, IEEE Trans. Comput. C-36 (1987).
  */
-#include "task/task.h"
+#include "task.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* jobs.c - the jobs that the library brings along: transfers, products, solvers and solves. */
-#include "task/task.h"
+#include "task.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

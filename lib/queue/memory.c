@@ -1,5 +1,5 @@
 /* memory.c - host memory, and structs of parameters that an earlier header may have made. */
-#include "task/task.h"
+#include "task.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +8,7 @@ kry_status kryi_queue_alloc(size_t count, size_t size, void *address_of_pointer)
     void *p = calloc(count ? count : 1, size);
 
     memcpy(address_of_pointer, &p, sizeof p);
+    /* cppcheck-suppress memleak ; the caller has it now */
     return p ? KRY_OK : kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
 }
 

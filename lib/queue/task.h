@@ -9,6 +9,7 @@
 #define KRY_TASK_INTERNAL_H
 
 #include <kry/kry.h>
+#include <kry/queue.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>

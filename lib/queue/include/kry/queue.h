@@ -1,5 +1,5 @@
 /*
- * task.h - work in the background: a thread for each device, and handles for the results.
+ * queue.h - work in the background, a library of its own (kry-queue): a thread for each device, and handles for the results.
  *
  *     kry_queue_create(device, NULL, &queue);
  *     kry_task_write(queue, KRY_HOST(.type = KRY_F64, .n = n, .numbers = b), &rhs);
@@ -18,8 +18,8 @@
  * Only _retain, _release and questions that do not touch the device (sizes, types, kry_op_describe)
  * are allowed meanwhile. Other calls are refused with KRY_ERR_ARGUMENT where kry can tell.
  */
-#ifndef KRY_TASK_H
-#define KRY_TASK_H
+#ifndef KRY_QUEUE_H
+#define KRY_QUEUE_H
 
 #include <kry/solver.h>
 

@@ -1,5 +1,5 @@
 /* queue.c - a thread that works for a device, and the tasks that it runs. */
-#include "task/task.h"
+#include "task.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

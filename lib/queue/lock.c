@@ -1,5 +1,5 @@
 /* lock.c - the one lock of all tasks and queues, waiting for one of them to end, and fork(). */
-#include "task/task.h"
+#include "task.h"
 #include <math.h>
 #include <time.h>
 

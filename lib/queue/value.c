@@ -1,5 +1,5 @@
 /* value.c - the value of a task, and the values of its inputs. */
-#include "task/task.h"
+#include "task.h"
 #include <stdlib.h>
 
 /* A solve that was stopped has its last iterate. */

@@ -1,5 +1,5 @@
 /* task.c - handles: which task waits for which, how a task ends, and what follows for the others. */
-#include "task/task.h"
+#include "task.h"
 #include <stdio.h>
 #include <stdlib.h>
 
