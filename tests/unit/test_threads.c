@@ -516,6 +516,73 @@ static void last_error__of_its_thread(void **state)
     assert_non_null(strstr(kry_last_error(), "-77"));
 }
 
+/* ---- a device for one thread, and a monitor of all its solves --------------------------------------------- */
+
+/* Fill a vector as a thread that works for its device. */
+static void *fill_for_the_device(void *arg)
+{
+    kry_vec *v = arg;
+
+    kry_device_work_for(kry_vec_device(v));
+    return kry_vec_fill(v, 2) == KRY_OK ? NULL : arg;
+}
+
+static void device_reserve__other_threads_are_refused(void **state)
+{
+    static const char why[] = "is reserved for another thread";
+    pthread_t thread;
+    void *failed;
+    kry_vec *v;
+    (void)state;
+
+    OK(kry_vec_create(device(), KRY_F32, 5, 1, &v));
+    OK(kry_device_reserve(device()));
+    OK(kry_device_reserve(device()));
+    REFUSES(kry_vec_fill(v, 1), KRY_ERR_ARGUMENT, why);
+    assert_int_equal(pthread_create(&thread, NULL, fill_for_the_device, v), 0);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    kry_device_work_for(device());
+    OK(kry_vec_fill(v, 1));
+    kry_device_work_for(NULL);
+    kry_device_unreserve(device());
+    REFUSES(kry_vec_fill(v, 1), KRY_ERR_ARGUMENT, why);
+    kry_device_unreserve(device());
+    OK(kry_vec_fill(v, 1));
+    kry_vec_release(&v);
+}
+
+/* Stop at the second look. */
+static int count_looks(void *user, const kry_iteration *it)
+{
+    int *looks = user;
+
+    (void)it;
+    return ++*looks == 2;
+}
+
+static void device_set_monitor__sees_and_stops_solves(void **state)
+{
+    int looks = 0;
+    kry_op *A, *S;
+    kry_vec *b, *x;
+    (void)state;
+
+    OK(kry_stencil_create(device(), KRY_F32, KRY_STENCIL(.size = { 9, 9 }), &A));
+    OK(kry_solver_create(A, "method=cg check-every=1 rtol=1e-4", NULL, NULL, &S));
+    OK(kry_vec_create(device(), KRY_F32, 81, 1, &b));
+    OK(kry_vec_create(device(), KRY_F32, 81, 1, &x));
+    OK(kry_vec_fill(b, 1));
+    kry_device_set_monitor(device(), count_looks, &looks);
+    assert_int_equal(kry_solve(S, b, x, NULL), KRY_STOPPED);
+    assert_int_equal(looks, 2);
+    kry_device_set_monitor(device(), NULL, NULL);
+    OK(kry_solve(S, b, x, NULL));
+    assert_int_equal(looks, 2);
+    kry_vec_release(&b), kry_vec_release(&x);
+    kry_op_release(&S), kry_op_release(&A);
+}
+
 /* ---- kernels that two threads want at once
  * -------------------------------------------------------- */
 
@@ -551,6 +618,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernel__spare_while_taken),
         cmocka_unit_test(last_error__of_its_thread),
+        cmocka_unit_test(device_reserve__other_threads_are_refused),
+        cmocka_unit_test(device_set_monitor__sees_and_stops_solves),
         BOTH(threads__one_device),
         BOTH(threads__one_solver),
         BOTH(threads__small_stack),
