@@ -43,14 +43,6 @@ typedef struct bicgstab {
     bool *random_shadow; /* of each column: the last one broke down at once; owned */
 } bicgstab;
 
-/* A launch over the rows of r: `chunked`, then n and the arguments of its chunks. */
-static kry_status launch(bicgstab *S, kryi_kernel *kernel, const kry_arg *rest, size_t count)
-{
-    const kryi_chunks rows = kryi_chunks_of_columns(&S->r[0]);
-
-    return kryi_launch_chunks(S->W.poll.dev, kernel, &rows, rest, count);
-}
-
 static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kryi_cycle_x(S->W.poll.c); }
 
 /* From r_j to r_(j+1): what all columns of one take. */
@@ -103,8 +95,7 @@ static kry_status step(bicgstab *S, cl_int j)
                              ARG_VEC(y),
                              ARG(y->ld),
                              ARG(S->rr->buffer) };
-    S->rr->count = (cl_int)kryi_chunks_of_columns(&S->r[0]).groups;
-    TRY(launch(S, S->step, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(&S->r[0], S->step, rest, COUNT(rest), S->rr));
     TRY(kryi_krylov_multiply(S->W.K, &S->r[j], S->t, &S->r[j + 1]));
     if (j + 1 < S->l) TRY(kryi_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
 done:
@@ -118,12 +109,10 @@ static kry_status reduce(bicgstab *S)
     const kryi_poll *poll = &S->W.poll;
     kry_vec *y = solution_of(S);
     const int64_t pitch = S->R->ld, ld = stride_of(S);
-    const cl_int groups = (cl_int)kryi_chunks_of_columns(&S->r[0]).groups;
     const kry_arg products[] = { ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->R->buffer),
                                  ARG(S->gram->buffer) };
 
-    S->gram->count = S->rr->count = S->rho->count = groups;
-    TRY(launch(S, S->all_products, products, COUNT(products)));
+    TRY(kryi_launch_rows(&S->r[0], S->all_products, products, COUNT(products), S->gram));
     TRY(kryi_layout_reduce(y->layout, &S->gram, 1));
     const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state),
                                 ARG(S->scalars) };
@@ -140,7 +129,8 @@ static kry_status reduce(bicgstab *S)
                              ARG(S->shadow->buffer),
                              ARG(S->rr->buffer),
                              ARG(S->rho->buffer) };
-    TRY(launch(S, S->reduce, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(&S->r[0], S->reduce, rest, COUNT(rest), S->rr));
+    S->rho->count = S->rr->count;
 done:
     return st;
 }

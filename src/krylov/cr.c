@@ -56,7 +56,6 @@ static kry_status step(cr *S)
     kry_status st = KRY_OK;
     kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r, *z = S->z ? S->z : r;
     const cl_mem y_numbers = S->y ? S->y->buffer : NULL, z_numbers = S->z ? S->z->buffer : NULL;
-    const kryi_chunks rows = kryi_chunks_of(x);
     const kry_arg rest[] = { ARG(S->W.poll.state), ARG(S->W.poll.step), ARG(S->qy->buffer),
                              ARG(S->qy->count),    ARG(S->p->buffer),   ARG(S->q->buffer),
                              ARG_VEC(x),           ARG(r->buffer),      ARG(S->rr->buffer),
@@ -64,8 +63,7 @@ static kry_status step(cr *S)
 
     TRY(S->y ? kryi_op_run_dot(S->W.K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
     TRY(kryi_layout_reduce(x->layout, &S->qy, 1));
-    S->rr->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(x, S->step, rest, COUNT(rest), S->rr));
     TRY(kryi_op_run_dot(S->W.K->A, z, S->w, S->rho));
 done:
     return st;

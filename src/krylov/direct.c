@@ -74,28 +74,14 @@ done:
 
 /* ---- a cycle --------------------------------------------------------------------------------- */
 
-/* z := A^-1 r by the factors */
-static kry_status solve_by_factor(direct *S, const kry_vec *r)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kryi_vec_read_doubles(r, S->host));
-    TRY(kryi_factor_solve(&S->factor, S->host));
-    TRY(kryi_vec_write_doubles(S->z, S->host));
-done:
-    return st;
-}
-
 static kry_status step(direct *S, kryi_cycle *c, double *residual)
 {
     kry_status st = KRY_OK;
 
-    TRY(solve_by_factor(S, c->r));
-    TRY(kry_vec_axpby(1, S->z, 1, c->x));
-    TRY(kry_op_residual(S->W.K->A, c->r, S->z, c->r));
-    TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kryi_sum_read(c->r->layout, S->rr, residual));
-    *residual = sqrt(*residual);
+    TRY(kryi_vec_read_doubles(c->r, S->host));
+    TRY(kryi_factor_solve(&S->factor, S->host));
+    TRY(kryi_vec_write_doubles(S->z, S->host));
+    TRY(kryi_krylov_take_step(S->W.K, c, S->z, S->rr, residual));
 done:
     return st;
 }

@@ -34,15 +34,6 @@ typedef struct idr {
     bool others; /* P was made anew, for the last ones broke down at once */
 } idr;
 
-/* A launch over rows that leaves sums: n and the arguments of its chunks, then the rest. */
-static kry_status launch(idr *S, kryi_kernel *kernel, const kry_arg *rest, size_t count)
-{
-    const kryi_chunks rows = kryi_chunks_of(S->W.poll.c->r);
-
-    S->rr->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(S->W.poll.dev, kernel, &rows, rest, count);
-}
-
 /* P'w */
 static kry_status multiply_by_P(idr *S, const kry_vec *w)
 {
@@ -110,7 +101,7 @@ static kry_status step(idr *S, cl_int k)
                              ARG(S->W.poll.c->r->buffer),
                              ARG_VEC(x),
                              ARG(S->rr->buffer) };
-    TRY(launch(S, S->update, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(S->W.poll.c->r, S->update, rest, COUNT(rest), S->rr));
 done:
     return st;
 }
@@ -119,18 +110,17 @@ done:
 static kry_status reduce(idr *S)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = S->W.K->A, *M = S->W.K->M;
+    const kry_op *M = S->W.K->M;
     kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r, *z = M ? S->z : r;
     const cl_mem z_numbers = M ? z->buffer : NULL;
 
-    if (M) TRY(M->table->apply(M->self, 1, r, 0, z));
-    TRY(A->table->apply(A->self, 1, z, 0, S->t));
+    TRY(kryi_krylov_multiply(S->W.K, r, S->z, S->t));
     TRY(kryi_vec_dot_pair(S->t, r, S->omega));
     TRY(kryi_layout_reduce(r->layout, &S->omega, 1));
     const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->W.poll.state),
                              ARG(S->scalars),       ARG(S->t->buffer),    ARG(z_numbers),
                              ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
-    TRY(launch(S, S->reduce, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(r, S->reduce, rest, COUNT(rest), S->rr));
 done:
     return st;
 }

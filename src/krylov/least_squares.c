@@ -20,7 +20,6 @@
  */
 #include "krylov/workspace.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* Places among the scalars of least_squares.cl. */
 enum {
@@ -49,15 +48,6 @@ typedef struct least_squares {
     kryi_kernel *begin, *left, *right, *update;
 } least_squares;
 
-typedef kry_status product(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
-
-/* NULL: there is none. */
-static product *transpose_of(const kry_op *op)
-{
-    if (op->table->apply_transpose) return op->table->apply_transpose;
-    return op->shape.traits & KRY_SYMMETRIC ? op->table->apply : NULL;
-}
-
 /* q := A z */
 static kry_status multiply(least_squares *S)
 {
@@ -71,8 +61,8 @@ static kry_status multiply_transposed(least_squares *S, const kry_vec *u)
     kry_status st = KRY_OK;
     const kry_op *A = S->W.K->A, *N = S->W.K->M;
 
-    TRY(transpose_of(A)(A->self, N ? 1 : S->unit, u, 0, N ? S->z : S->g));
-    if (N) TRY(transpose_of(N)(N->self, S->unit, S->z, 0, S->g));
+    TRY(kryi_op_transpose(A)(A->self, N ? 1 : S->unit, u, 0, N ? S->z : S->g));
+    if (N) TRY(kryi_op_transpose(N)(N->self, S->unit, S->z, 0, S->g));
 done:
     return st;
 }
@@ -94,7 +84,6 @@ static kry_status left(least_squares *S, bool only_tests)
     const kryi_scalar rtol =
         kryi_scalar_of(poll->dev, kryi_stop_gradient(&S->W.K->stopping.criteria));
     const kryi_scalar conlim = kryi_scalar_of(poll->dev, S->conlim);
-    kryi_chunks rows = kryi_chunks_of(S->q);
     const kry_arg rest[] = { ARG(poll->iteration),       ARG(poll->slot),
                              ARG_ACC(poll->dev, target), ARG_ACC(poll->dev, rtol),
                              ARG_ACC(poll->dev, conlim), ARG(poll->step),
@@ -102,11 +91,7 @@ static kry_status left(least_squares *S, bool only_tests)
                              ARG(S->q->buffer),          ARG(S->W.poll.c->r->buffer),
                              ARG(S->uu->buffer) };
 
-    if (only_tests)
-        rows.n = 0, rows.groups = 1;
-    else
-        S->uu->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(poll->dev, S->left, &rows, rest, COUNT(rest));
+    return kryi_launch_rows(S->q, S->left, rest, COUNT(rest), only_tests ? NULL : S->uu);
 }
 
 static kry_status check_residual(void *self) { return left(self, true); }
@@ -115,14 +100,12 @@ static kry_status check_residual(void *self) { return left(self, true); }
 static kry_status right(least_squares *S)
 {
     kry_status st = KRY_OK;
-    const kryi_chunks cols = kryi_chunks_of(S->v);
 
     TRY(kryi_layout_reduce(S->v->layout, &S->uu, 1));
     TRY(multiply_transposed(S, S->W.poll.c->r));
     const kry_arg rest[] = { ARG(S->uu->buffer), ARG(S->uu->count), ARG(S->W.poll.state),
                              ARG(S->g->buffer),  ARG(S->v->buffer), ARG(S->vv->buffer) };
-    S->vv->count = (cl_int)cols.groups;
-    TRY(kryi_launch_chunks(S->W.poll.dev, S->right, &cols, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(S->v, S->right, rest, COUNT(rest), S->vv));
     TRY(kryi_layout_reduce(S->v->layout, &S->vv, 1));
     TRY(precondition(S));
 done:
@@ -223,16 +206,12 @@ static kry_status prepare(void *self)
 {
     kry_status st = KRY_OK;
     least_squares *S = self;
-    /* Binary exponents: squares of numbers nearer to 1 have room, and powers of two up to `most` exist. */
-    const bool wide = S->v->type == KRY_F64;
-    const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
 
     S->unit = 1, S->least_A = 0, S->seen = S->W.K->A->updates;
     if (S->q->n == 0 || S->v->n == 0) return KRY_OK;
     TRY(measure_product(S, &S->least_A));
-    if (!(S->least_A > 0 && isfinite(S->least_A)) || abs(ilogb(S->least_A)) <= far) return KRY_OK;
-    const int exponent = -ilogb(S->least_A);
-    S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
+    S->unit = kryi_krylov_unit(S->v->type, S->least_A);
+    if (S->unit == 1) return KRY_OK;
     if (!S->z) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
     TRY(measure_product(S, &S->least_A));
 done:
@@ -274,7 +253,7 @@ done:
 
 static kry_status check_transpose(const char *who, const kry_op *op)
 {
-    if (!op || transpose_of(op)) return KRY_OK;
+    if (!op || kryi_op_transpose(op)) return KRY_OK;
     return kry_fail(KRY_ERR_UNSUPPORTED,
                     "%s: least squares need products with the transpose, which '%s' does not offer",
                     who, op->table->kind);

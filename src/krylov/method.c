@@ -1,6 +1,7 @@
 /* method.c - a solver by any method as an operator: applied, updated, described. */
 #include "krylov/workspace.h"
 #include "precond/deflation.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,12 +20,37 @@ double kryi_krylov_bytes(const kryi_krylov *K, double products, double words)
     return bytes;
 }
 
+double kryi_krylov_unit(kry_type type, double size)
+{
+    /* Binary exponents: squares of numbers nearer to 1 have room, and powers of two up to `most` exist. */
+    const bool wide = type == KRY_F64;
+    const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
+
+    if (!(size > 0 && isfinite(size)) || abs(ilogb(size)) <= far) return 1;
+    const int exponent = -ilogb(size);
+    return ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
+}
+
 kry_status kryi_krylov_multiply(const kryi_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y)
 {
     kry_status st = KRY_OK;
 
     if (K->M) TRY(kryi_op_run_apply(K->M, 1, x, 0, t));
     TRY(kryi_op_run_apply(K->A, 1, K->M ? t : x, 0, y));
+done:
+    return st;
+}
+
+kry_status kryi_krylov_take_step(const kryi_krylov *K, const kryi_cycle *c, const kry_vec *z,
+                                 kry_sum *rr, double *residual)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_axpby(1, z, 1, c->x));
+    TRY(kry_op_residual(K->A, c->r, z, c->r));
+    TRY(kry_vec_dot_sum(c->r, c->r, rr));
+    TRY(kryi_sum_read(c->r->layout, rr, residual));
+    *residual = sqrt(*residual);
 done:
     return st;
 }

@@ -173,6 +173,12 @@ typedef struct kryi_terms {
 kry_status kryi_krylov_set_stop(kryi_krylov *K, const kry_stop *stop);
 /* Bytes of so many products with A and M, and of so many words per unknown; 0: not known. */
 double kryi_krylov_bytes(const kryi_krylov *K, double products, double words);
+/* The power of two that numbers of about this size are multiplied by, so that sums of their squares neither overflow nor
+ * vanish: 1 unless they are extreme. */
+double kryi_krylov_unit(kry_type type, double size);
+/* x := x + z,  r := r - A z. residual: ||r||. Waits. */
+kry_status kryi_krylov_take_step(const kryi_krylov *K, const kryi_cycle *c, const kry_vec *z,
+                                 kry_sum *rr, double *residual);
 /* y := A M x, where M is preconditioner from the right; t: room, not used without M. */
 kry_status kryi_krylov_multiply(const kryi_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y);
 /* x := x + M y,  y := 0; t: room. No work without M, where y is x. */

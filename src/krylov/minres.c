@@ -51,7 +51,6 @@ static kry_status lanczos(minres *S, bool only_tests)
 {
     const kryi_poll *poll = &S->W.poll;
     const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
-    kryi_chunks rows = kryi_chunks_of_columns(S->v);
     const kry_arg rest[] = {
         ARG(S->v->ld),      ARG(poll->iteration),  ARG(poll->slot),       ARG_ACC(poll->dev, unit),
         ARG(S->rr->buffer), ARG(S->rr->count),     ARG(S->delta->buffer), ARG(S->delta->count),
@@ -59,11 +58,7 @@ static kry_status lanczos(minres *S, bool only_tests)
         ARG(S->v->buffer),  ARG(S->old_v->buffer), ARG(S->square->buffer)
     };
 
-    if (only_tests)
-        rows.n = 0, rows.groups = 1;
-    else
-        S->square->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(S->W.poll.dev, S->lanczos, &rows, rest, COUNT(rest));
+    return kryi_launch_rows(S->v, S->lanczos, rest, COUNT(rest), only_tests ? NULL : S->square);
 }
 
 static kry_status check_residual(void *self) { return lanczos(self, true); }
@@ -102,7 +97,6 @@ static kry_status update(minres *S)
     const kry_vec *z = S->z ? S->z : S->v;
     const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
     const kryi_scalar ask = kryi_scalar_of(poll->dev, may_ask(S, S->W.poll.c) ? S->ask : 0);
-    const kryi_chunks rows = kryi_chunks_of_columns(S->v);
     const kry_arg rest[] = { ARG(S->v->ld),
                              ARG_ACC(poll->dev, unit),
                              ARG_ACC(poll->dev, ask),
@@ -120,8 +114,7 @@ static kry_status update(minres *S)
                              ARG(S->rr->buffer) };
 
     TRY(precondition(S, S->old_v, S->next_z));
-    S->rr->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(S->W.poll.dev, S->update, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(S->v, S->update, rest, COUNT(rest), S->rr));
     swap(&S->v, &S->old_v);
     swap(&S->w, &S->old_w);
     swap(&S->z, &S->next_z);
@@ -134,9 +127,6 @@ done:
 static kry_status find_unit(minres *S)
 {
     kry_status st = KRY_OK;
-    /* Binary exponents: squares of numbers nearer to 1 have room, and powers of two up to `most` exist. */
-    const bool wide = S->v->type == KRY_F64;
-    const int far = wide ? 200 : 30, most = wide ? 1000 : 120;
     double norm, size;
 
     if (S->seen == S->W.K->A->updates) return KRY_OK;
@@ -145,9 +135,7 @@ static kry_status find_unit(minres *S)
     TRY(kry_vec_norm2(S->q, &size));
     const double ratio = size / norm;
     if (!(ratio > 0 && isfinite(ratio))) return KRY_OK;
-    const int exponent = -ilogb(ratio);
-    if (abs(exponent) > far)
-        S->unit = ldexp(1, exponent > most ? most : exponent < -most ? -most : exponent);
+    S->unit = kryi_krylov_unit(S->v->type, ratio);
     S->seen = S->W.K->A->updates;
 done:
     return st;
@@ -217,36 +205,11 @@ done:
  * zero, to rounding, and if A is regular next to nothing is left of w. */
 
 typedef struct search {
-    minres *S; /* a recurrence of its own */
+    minres *S; /* a state of its own */
     kryi_stopping stopping;
-    kry_vec *g, *u;
-    double norm_A; /* estimated */
+    kry_vec *g, *u; /* in the workspace of S */
+    double norm_A;  /* estimated */
 } search;
-
-static void end_search(search *F)
-{
-    kryi_workspace_destroy(F->S);
-    free(F->stopping.history);
-    kry_vec_release(&F->g);
-    kry_vec_release(&F->u);
-}
-
-static kry_status begin_search(kryi_krylov *K, int64_t most, search *F)
-{
-    kry_status st = KRY_OK;
-    const kry_op_shape *A = &K->A->shape;
-    void *self;
-
-    F->stopping = (kryi_stopping){ .dev = K->A->dev, .waits = K->stopping.waits };
-    TRY(kryi_stopping_reserve(&F->stopping, most));
-    TRY(kryi_workspace_create(K, 1, &self));
-    F->S = self;
-    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->g));
-    TRY(kry_vec_create(K->A->dev, A->type, A->rows, 1, &F->u));
-    TRY(kryi_residual_norm_of_A(&K->residual, F->g, &F->norm_A));
-done:
-    return st;
-}
 
 /* w := w / ||w||, g := A w. *mapped: ||A w|| / ||A||, infinite if nothing is left of w */
 static kry_status measure_mapped(search *F, kry_vec *w, double *mapped)
@@ -293,10 +256,15 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
     kryi_krylov *K = S->W.K;
     /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
     const double least = 16 * K->stopping.roundoff;
-    search F = { 0 };
+    search F = { .stopping = { .dev = K->A->dev, .waits = K->stopping.waits } };
+    void *self = NULL;
     double mapped, last = INFINITY;
 
-    TRY(begin_search(K, most, &F));
+    TRY(kryi_stopping_reserve(&F.stopping, most));
+    TRY(kryi_workspace_create(K, 1, &self));
+    F.S = self;
+    TRY(kryi_workspace_vectors(&F.S->W, 1, VECTORS_AT(&F.g, &F.u), 2));
+    TRY(kryi_residual_norm_of_A(&K->residual, F.g, &F.norm_A));
     TRY(K->M ? kry_op_apply(K->M, 1, r, 0, w) : kry_vec_copy(r, w));
     for (;;) {
         TRY(measure_mapped(&F, w, &mapped));
@@ -307,7 +275,8 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
         *used += F.stopping.iteration, last = mapped;
     }
 done:
-    end_search(&F);
+    kryi_workspace_destroy(self);
+    free(F.stopping.history);
     return st;
 }
 

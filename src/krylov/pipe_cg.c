@@ -60,9 +60,7 @@ static kry_status apply(const kry_op *B, const kry_vec *v, kry_vec *y)
 /* The vectors after a step, and the sums of the next iteration. */
 static kry_status step(pipe_cg *S)
 {
-    kry_status st = KRY_OK;
     kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r;
-    const kryi_chunks rows = kryi_chunks_of(x);
     const cl_mem m = S->u ? S->m->buffer : NULL, q = S->u ? S->q->buffer : NULL,
                  u = S->u ? S->u->buffer : NULL;
     const kry_arg rest[] = { ARG(S->W.poll.state),
@@ -78,10 +76,7 @@ static kry_status step(pipe_cg *S)
                              ARG(q),
                              ARG(u) };
 
-    S->sums->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(x->dev, S->step, &rows, rest, COUNT(rest)));
-done:
-    return st;
+    return kryi_launch_rows(x, S->step, rest, COUNT(rest), S->sums);
 }
 
 /* u := M r,  w := A u and the sums of the next iteration */
@@ -90,14 +85,12 @@ static kry_status compute_sums(pipe_cg *S)
     kry_status st = KRY_OK;
     const kry_vec *r = S->W.poll.c->r;
     kry_vec *u = S->u ? S->u : S->W.poll.c->r;
-    const kryi_chunks rows = kryi_chunks_of(r);
     const kry_arg rest[] = { ARG(r->buffer), ARG(S->w->buffer), ARG(u->buffer),
                              ARG(S->sums->buffer) };
 
     TRY(apply(S->W.K->M, r, u));
     TRY(apply(S->W.K->A, u, S->w));
-    S->sums->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(r->dev, S->add_up, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(r, S->add_up, rest, COUNT(rest), S->sums));
 done:
     return st;
 }

@@ -16,7 +16,6 @@
  */
 #include "krylov/workspace.h"
 #include "multigrid/hierarchy.h"
-#include <math.h>
 
 typedef struct richardson {
     kryi_workspace W;
@@ -36,11 +35,7 @@ static kry_status step(richardson *S, kryi_cycle *c, double *residual)
         TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
     else
         TRY(kry_vec_copy(c->r, S->z));
-    TRY(kry_vec_axpby(1, S->z, 1, c->x));
-    TRY(kry_op_residual(S->W.K->A, c->r, S->z, c->r));
-    TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
-    TRY(kryi_sum_read(c->r->layout, S->rr, residual));
-    *residual = sqrt(*residual);
+    TRY(kryi_krylov_take_step(S->W.K, c, S->z, S->rr, residual));
 done:
     return st;
 }

@@ -36,7 +36,6 @@ typedef struct tfqmr {
 static kry_status first_half(tfqmr *S, bool only_tests)
 {
     const kryi_poll *poll = &S->W.poll;
-    kryi_chunks rows = kryi_chunks_of(S->w);
     const kry_arg rest[] = {
         ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, poll->target2),
         ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
@@ -46,24 +45,17 @@ static kry_status first_half(tfqmr *S, bool only_tests)
         ARG(S->ww->buffer)
     };
 
-    if (only_tests)
-        rows.n = 0, rows.groups = 1;
-    else
-        S->ww->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(poll->dev, S->first, &rows, rest, COUNT(rest));
+    return kryi_launch_rows(S->w, S->first, rest, COUNT(rest), only_tests ? NULL : S->ww);
 }
 
 static kry_status second_half(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->W.poll;
-    const kryi_chunks rows = kryi_chunks_of(S->w);
-    const kry_arg rest[] = { ARG(poll->state), ARG(S->u2->buffer), ARG(S->w->buffer),
+    const kry_arg rest[] = { ARG(S->W.poll.state), ARG(S->u2->buffer), ARG(S->w->buffer),
                              ARG(S->shadow->buffer), ARG(S->pair->buffer) };
 
     TRY(kryi_krylov_multiply(S->W.K, S->y2, S->t, S->u2));
-    S->pair->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(poll->dev, S->second, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(S->w, S->second, rest, COUNT(rest), S->pair));
     TRY(kryi_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
 done:
     return st;
@@ -73,7 +65,6 @@ done:
 static kry_status update(tfqmr *S)
 {
     const kryi_poll *poll = &S->W.poll;
-    const kryi_chunks rows = kryi_chunks_of(S->w);
     kry_vec *y = S->y ? S->y : S->W.poll.c->x, *r = S->W.poll.c->r;
     const kry_arg rest[] = { ARG(S->ww->buffer),  ARG(S->ww->count),  ARG(S->pair->buffer),
                              ARG(S->pair->count), ARG(poll->state),   ARG(poll->step),
@@ -81,22 +72,18 @@ static kry_status update(tfqmr *S)
                              ARG(S->w->buffer),   ARG(S->d->buffer),  ARG(r->buffer),
                              ARG_VEC(y),          ARG(S->rr->buffer) };
 
-    S->rr->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(poll->dev, S->update, &rows, rest, COUNT(rest));
+    return kryi_launch_rows(S->w, S->update, rest, COUNT(rest), S->rr);
 }
 
 /* u1 := A M y1 and v */
 static kry_status image(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kryi_poll *poll = &S->W.poll;
-    const kryi_chunks rows = kryi_chunks_of(S->w);
-    const kry_arg rest[] = { ARG(poll->step),   ARG(S->u1->buffer),     ARG(S->u2->buffer),
-                             ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
+    const kry_arg rest[] = { ARG(S->W.poll.step), ARG(S->u1->buffer),     ARG(S->u2->buffer),
+                             ARG(S->v->buffer),   ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
 
     TRY(kryi_krylov_multiply(S->W.K, S->y1, S->t, S->u1));
-    S->sigma->count = (cl_int)rows.groups;
-    TRY(kryi_launch_chunks(poll->dev, S->image, &rows, rest, COUNT(rest)));
+    TRY(kryi_launch_rows(S->w, S->image, rest, COUNT(rest), S->sigma));
 done:
     return st;
 }

@@ -189,9 +189,7 @@ done:
     return st;
 }
 
-typedef kry_status apply_fn(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
-
-static kry_status by_column(apply_fn *apply, void *self, double alpha, const kry_vec *x,
+static kry_status by_column(kryi_apply *apply, void *self, double alpha, const kry_vec *x,
                             double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
@@ -226,14 +224,19 @@ done:
     return st;
 }
 
+kryi_apply *kryi_op_transpose(const kry_op *op)
+{
+    if (op->table->apply_transpose) return op->table->apply_transpose;
+    return op->shape.traits & KRY_SYMMETRIC ? op->table->apply : NULL;
+}
+
 kry_status kry_op_apply_transpose(const kry_op *op, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
 {
     kry_status st = KRY_OK;
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_apply_transpose: NULL");
     TRY(kryi_op_check_operands("kry_op_apply_transpose", op, x, op->shape.rows, y, op->shape.cols));
-    apply_fn *apply = op->table->apply_transpose;
-    if (!apply && (op->shape.traits & KRY_SYMMETRIC)) apply = op->table->apply;
+    kryi_apply *apply = kryi_op_transpose(op);
     CHECK(apply, KRY_ERR_UNSUPPORTED, "kry_op_apply_transpose: '%s' offers no transpose",
           op->table->kind);
     TRY(kryi_op_keep("kry_op_apply_transpose", op));

@@ -191,6 +191,9 @@ static inline bool kryi_op_is_singular(const kry_op *op)
 typedef kry_status kryi_plain_apply(void *self, const kry_vec *x, kry_vec *y);
 kry_status kryi_op_apply_by(kryi_plain_apply *run, void *self, double alpha, const kry_vec *x,
                             double beta, kry_vec *y);
+/* What applies the transpose of op, which is op->table->apply if it is symmetric; NULL: op offers no transpose. */
+typedef kry_status kryi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
+kryi_apply *kryi_op_transpose(const kry_op *op);
 /* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */
 kry_status kryi_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
                              kry_vec *y);

@@ -111,6 +111,18 @@ kry_status kryi_launch_chunks(kry_device *dev, kryi_kernel *kernel, const kryi_c
                              args, used + count);
 }
 
+kry_status kryi_launch_rows(const kry_vec *v, kryi_kernel *kernel, const kry_arg *rest,
+                            size_t count, kry_sum *sum)
+{
+    kryi_chunks rows = kryi_chunks_of_columns(v);
+
+    if (sum)
+        sum->count = (cl_int)rows.groups;
+    else
+        rows.n = 0, rows.groups = 1;
+    return kryi_launch_chunks(v->dev, kernel, &rows, rest, count);
+}
+
 /* Launch a kernel of vec.cl that sums over the rows of a vector: its arguments are those of `rows`, then
  * `rest`. */
 static kry_status launch_sum(const char *kernel, const char *defines, const kry_vec *v,

@@ -107,6 +107,10 @@ size_t kryi_chunks_args(const kryi_chunks *rows, kry_arg args[KRY_CHUNKS_ARGS]);
 /* A launch over `rows`: its arguments are theirs, then the `count` <= KRY_CHUNKS_REST of rest. */
 kry_status kryi_launch_chunks(kry_device *dev, kryi_kernel *kernel, const kryi_chunks *rows,
                               const kry_arg *rest, size_t count);
+/* kryi_launch_chunks over the rows of v, for each column. sum: gets a partial sum of each group; NULL: the launch has no
+ * rows at all, and does only what its kernel does besides. */
+kry_status kryi_launch_rows(const kry_vec *v, kryi_kernel *kernel, const kry_arg *rest,
+                            size_t count, kry_sum *sum);
 
 /* A block, on one device, whose columns begin where whole vectors may: ld is n rounded up, to an odd multiple,
  * so that the same row of many columns is not in one set of a cache. */
