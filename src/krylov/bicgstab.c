@@ -241,10 +241,9 @@ static kry_status bicgstab_create(void *self)
 {
     kry_status st = KRY_OK;
     bicgstab *S = self;
-    kryi_krylov *K = S->W.K;
+    const kryi_krylov *K = S->W.K;
     char defines[48];
 
-    if (!K->width) K->width = USUAL;
     S->l = (int)K->width;
     TRY(allocate(S));
     const kryi_named_kernel kernels[] = {
@@ -281,7 +280,7 @@ const kryi_method kryi_bicgstab_method = {
     .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
-    .width = { "l", MOST },
+    .width = { "l", USUAL, MOST },
     .precond = OMEGA_IS_ZERO,
     .no_precond = OMEGA_IS_ZERO,
     .matrix = { "rho or u's", "allows no other step, nor does it with a random shadow",

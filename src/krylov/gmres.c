@@ -281,7 +281,7 @@ static double gmres_bytes(const void *self)
 #define METHOD(name, takes_varying)                                                               \
     {                                                                                             \
         .kind = name, .who = "kry_krylov_create", .flexible = takes_varying, .projects = true,    \
-        .takes = KRY_TAKES_ANY, .width = { "m", MOST },                                           \
+        .takes = KRY_TAKES_ANY, .width = { "m", 0, MOST },                                        \
         .matrix = { "r_jj",                                                                       \
                     "allows no other step: A and M map the space of the residuals to a "          \
                     "smaller one",                                                                \

@@ -110,11 +110,12 @@ done:
 static kry_status reduce(idr *S)
 {
     kry_status st = KRY_OK;
-    const kry_op *M = S->W.K->M;
+    const kry_op *A = S->W.K->A, *M = S->W.K->M;
     kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r, *z = M ? S->z : r;
     const cl_mem z_numbers = M ? z->buffer : NULL;
 
-    TRY(kryi_krylov_multiply(S->W.K, r, S->z, S->t));
+    if (M) TRY(M->table->apply(M->self, 1, r, 0, z));
+    TRY(A->table->apply(A->self, 1, z, 0, S->t));
     TRY(kryi_vec_dot_pair(S->t, r, S->omega));
     TRY(kryi_layout_reduce(r->layout, &S->omega, 1));
     const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->W.poll.state),
@@ -200,10 +201,9 @@ static kry_status idr_create(void *self)
 {
     kry_status st = KRY_OK;
     idr *S = self;
-    kryi_krylov *K = S->W.K;
+    const kryi_krylov *K = S->W.K;
     kry_device *dev = K->A->dev;
 
-    if (!K->width) K->width = USUAL;
     S->s = (cl_int)K->width;
     TRY(kryi_workspace_vectors(&S->W, S->s, VECTORS_AT(&S->P, &S->G, &S->U), 3));
     TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->t, &S->v, &S->z), K->M ? 3 : 1));
@@ -244,7 +244,7 @@ const kryi_method kryi_idr_method = {
     .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
-    .width = { "s", MOST },
+    .width = { "s", USUAL, MOST },
     .precond = OMEGA_IS_ZERO,
     .no_precond = OMEGA_IS_ZERO,
     .matrix = { "p'g", "allows no other step, nor does it with other vectors p", KRY_BROKE_DOWN },

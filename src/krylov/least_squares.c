@@ -45,6 +45,8 @@ typedef struct least_squares {
     int64_t seen;   /* A's updates when those two were found */
     /* ||A N|| as far as this solve knows: at least least_A, and the Frobenius norms of its bidiagonal matrices */
     double norm_A;
+    double reported_norm,
+        condition; /* kry_result.norm_A and condition: 0 before the first cycle of a solve */
     kryi_kernel *begin, *left, *right, *update;
 } least_squares;
 
@@ -145,25 +147,30 @@ done:
     return st;
 }
 
-/* ||A N|| and the condition number, as the cycle saw them, or an earlier one. Waits. */
+/* ||A N|| and the condition number, the largest that a cycle of this solve has seen. Waits. */
 static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->W.poll.dev;
-    kryi_stopping *stopping = &S->W.K->stopping;
     const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
     double room[STATE_SIZE], v[STATE_SIZE];
 
     TRY(kryi_buffer_read(dev, S->W.poll.state, 0, STATE_SIZE * kryi_acc_size(dev), room));
     for (int i = 0; i < STATE_SIZE; i++) v[i] = kryi_number_at(acc, room, i);
     S->norm_A = fmax(S->norm_A, sqrt(v[NORM_A2]));
-    stopping->norm_AN = S->norm_A / S->unit;
+    S->reported_norm = S->norm_A / S->unit;
     if (v[NORM_A2] == 0) return KRY_OK; /* no step */
     const double last = v[CBAR] * v[RHOBAR],
                  least = v[SMALLEST] < 0 ? last : fmin(v[SMALLEST], last);
-    stopping->condition = fmax(stopping->condition, fmax(v[LARGEST], last) / least);
+    S->condition = fmax(S->condition, fmax(v[LARGEST], last) / least);
 done:
     return st;
+}
+
+static void report(const void *self, kry_result *res)
+{
+    const least_squares *S = self;
+    res->norm_A = S->reported_norm, res->condition = S->condition;
 }
 
 static kry_status cycle(void *self, kryi_cycle *c)
@@ -186,17 +193,27 @@ done:
     return st;
 }
 
-/* ||g|| of g = N'A'u / ||u|| for a random u. A copy of A', if it needs one, is made here, not in a solve. Waits. */
-static kry_status measure_product(least_squares *S, double *size)
+/* ||g|| of g = N'A'u where u = r / norm, for A'r of a small r may flush to zero. Waits. */
+static kry_status measure(least_squares *S, const kry_vec *r, double norm, double *size)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kry_vec_axpby(1 / norm, r, 0, S->q));
+    TRY(multiply_transposed(S, S->q));
+    TRY(kry_vec_norm2(S->g, size));
+done:
+    return st;
+}
+
+/* ||g|| for a random u. A copy of A', if it needs one, is made here, not in a solve. Waits. */
+static kry_status measure_random(least_squares *S, double *size)
 {
     kry_status st = KRY_OK;
     double norm;
 
     TRY(kryi_vec_fill_random(0, S->q));
     TRY(kry_vec_norm2(S->q, &norm));
-    TRY(kry_vec_axpby(1 / norm, S->q, 0, S->q));
-    TRY(multiply_transposed(S, S->q));
-    TRY(kry_vec_norm2(S->g, size));
+    TRY(measure(S, S->q, norm, size));
 done:
     return st;
 }
@@ -209,11 +226,11 @@ static kry_status prepare(void *self)
 
     S->unit = 1, S->least_A = 0, S->seen = S->W.K->A->updates;
     if (S->q->n == 0 || S->v->n == 0) return KRY_OK;
-    TRY(measure_product(S, &S->least_A));
+    TRY(measure_random(S, &S->least_A));
     S->unit = kryi_krylov_unit(S->v->type, S->least_A);
     if (S->unit == 1) return KRY_OK;
     if (!S->z) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
-    TRY(measure_product(S, &S->least_A));
+    TRY(measure_random(S, &S->least_A));
 done:
     return st;
 }
@@ -225,13 +242,9 @@ static kry_status measure_gradient(void *self, const kry_vec *r, double norm, do
     double size = 0;
 
     if (S->seen != S->W.K->A->updates) TRY(prepare(S));
-    if (S->W.K->stopping.restarts < 0) S->norm_A = S->least_A;
-    if (S->v->n > 0 && norm > 0) {
-        TRY(kry_vec_axpby(1 / norm, r, 0, S->q)); /* A'r may flush to zero */
-        TRY(multiply_transposed(S, S->q));
-        TRY(kry_vec_norm2(S->g, &size)); /* the sum of squares may flush to zero, too */
-    }
-    *gradient = size == 0 ? 0 : size / S->norm_A;
+    if (S->W.K->stopping.restarts < 0) S->norm_A = S->least_A, S->reported_norm = S->condition = 0;
+    if (S->v->n > 0 && norm > 0) TRY(measure(S, r, norm, &size));
+    *gradient = size == 0 ? 0 : size / S->norm_A; /* a sum of squares may flush to zero, too */
 done:
     return st;
 }
@@ -305,7 +318,8 @@ static double bytes(const void *self)
                     "is above conlim; x is what the larger singular values determine",   \
                     KRY_ILL_CONDITIONED },                                               \
         .takes = KRY_TAKES_RECTANGULAR, .size = sizeof(least_squares), .create = create, \
-        .cycle = cycle, .gradient = measure_gradient, .bytes = bytes, .update = prepare  \
+        .cycle = cycle, .gradient = measure_gradient, .report = report, .bytes = bytes,  \
+        .update = prepare                                                                \
     }
 const kryi_method kryi_lsqr_method = METHOD("lsqr");
 const kryi_method kryi_lsmr_method = METHOD("lsmr");

@@ -79,10 +79,11 @@ struct kryi_method {
     /* The host computes each residual and ends cycles by kryi_stopping_test: there is no stop flag to poll. */
     bool tests_on_host;
     kryi_takes takes;
-    /* The number behind the method's word, as in "gmres:30": what it is called, from 1 to `most`; 0: it has none. */
+    /* The number behind the method's word, as in "gmres:30": what it is called, from 1 to `most` (0: there is none);
+     * `usual` where it is left out (0: `create` chooses it). */
     struct {
         const char *name;
-        int64_t most;
+        int64_t usual, most;
     } width;
     /* What KRY_END_PRECOND and KRY_END_MATRIX mean; no_precond: KRY_END_PRECOND where the caller gave none. */
     kryi_breakdown precond, matrix, no_precond;
@@ -96,6 +97,8 @@ struct kryi_method {
     kry_status (*cycle)(void *self, kryi_cycle *c);
     /* Least squares: what kryi_stopping.gradient is for r = b - A x of this norm, between cycles; NULL: infinite. */
     kry_status (*gradient)(void *self, const kry_vec *r, double norm, double *gradient);
+    /* Add to res what the cycles of a solve have found out about A; NULL: nothing. */
+    void (*report)(const void *self, kry_result *res);
     /* Bytes moved by an iteration, by the model; 0: not known. */
     double (*bytes)(const void *self);
     /* The operators have new values; NULL: nothing to do. */

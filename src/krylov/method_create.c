@@ -153,7 +153,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(check_symmetry(s));
     TRY(kryi_alloc(1, sizeof *K, &K));
     K->method = method;
-    K->width = s->width;
+    K->width = s->width ? s->width : method->width.usual;
     K->check = s->check, K->checked = kryi_pin_of(A)->updates;
     K->measured = -1;
     K->table = kryi_krylov_table, K->table.kind = method->kind;

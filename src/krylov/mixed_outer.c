@@ -62,13 +62,11 @@ done:
 static kry_status scaled_norm_of(kryi_outer *O, const kry_vec *r, double norm, double *scaled)
 {
     kry_status st = KRY_OK;
-    const kryi_chunks rows = kryi_chunks_of(r);
 
     *scaled = norm;
     if (!O->scale) return KRY_OK;
     const kry_arg rest[] = { ARG(O->scale->buffer), ARG(r->buffer), ARG(O->sum->buffer) };
-    TRY(kryi_launch_chunks(O->dev, O->measure, &rows, rest, COUNT(rest)));
-    O->sum->count = (cl_int)rows.groups;
+    TRY(kryi_launch_rows(r, O->measure, rest, COUNT(rest), O->sum));
     TRY(kryi_sum_read(r->layout, O->sum, scaled));
     *scaled = sqrt(*scaled);
 done:

@@ -175,7 +175,7 @@ void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner)
     s->inner = inner;
     s->start = kryi_work_clock(s->dev);
     s->max_iter = max_iter;
-    s->norm_x = s->norm_AN = s->condition = 0;
+    s->norm_x = 0;
     s->unit = 1;
     s->iteration = s->history_count = s->persistent = 0;
     s->residual = 0;
@@ -388,7 +388,7 @@ void kryi_stopping_end(const kryi_stopping *s, double t, kry_result *res)
     res->restarts = s->restarts > 0 ? s->restarts : 0;
     res->norm_b = s->norm_b;
     res->target = s->target;
-    res->norm_A = s->norm_AN, res->condition = s->condition;
+    res->norm_A = res->condition = 0;
     res->residual = s->history_count ? s->residual : t;
     res->true_residual = t;
     res->history = s->history;

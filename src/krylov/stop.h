@@ -64,8 +64,6 @@ typedef struct kryi_stopping {
     double norm_b, inconsistent; /* as in kry_result */
     /* KRY_STOP_BACKWARD: an estimate of ||A||, and ||x|| without the null space; else 0. */
     double norm_A, norm_x;
-    /* Least squares: norm_A and condition of kry_result; else 0. */
-    double norm_AN, condition;
     /* The true residual, without the null space, at which the solve has converged; and what it was when the cycle
      * under way began. */
     double target, cycle_target;

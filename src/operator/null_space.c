@@ -352,11 +352,9 @@ static kry_vec vector_of(const kryi_null_space *N, int64_t j)
 static kry_status run_dot(kryi_null_space *N, int64_t j, const kry_vec *v)
 {
     const kry_vec u = vector_of(N, j);
-    const kryi_chunks rows = kryi_chunks_of(v);
     const kry_arg rest[] = { ARG_VEC(v), ARG_VEC(&u), ARG(N->sum->buffer) };
 
-    N->sum->count = (cl_int)rows.groups;
-    return kryi_launch_chunks(v->dev, N->dot, &rows, rest, COUNT(rest));
+    return kryi_launch_rows(v, N->dot, rest, COUNT(rest), N->sum);
 }
 
 static kry_status run_subtract(kryi_null_space *N, int64_t j, kry_vec *v)
