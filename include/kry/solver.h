@@ -36,6 +36,8 @@ typedef enum kry_reason {
 } kry_reason;
 
 KRY_API const char *kry_reason_word(kry_reason reason); /* never NULL */
+/* What kry_solve returns for a system that ends for this reason, as each column of several has its own. */
+KRY_API kry_status kry_reason_status(kry_reason reason);
 
 typedef struct kry_iteration {
     int64_t iteration; /* 0 is the initial residual */

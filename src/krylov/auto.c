@@ -184,7 +184,7 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
     P->before += res->iterations, P->bytes += res->bytes;
     P->resident += res->resident_iterations, P->restarts += res->restarts;
     if (!isfinite(P->least)) P->least = kryi_krylov_of(S->solver)->guess_residual;
-    if (res->true_residual <= P->least || kryi_reason_status(res->reason) == KRY_OK)
+    if (res->true_residual <= P->least || kry_reason_status(res->reason) == KRY_OK)
         P->least = res->true_residual;
     else { /* it was better before */
         TRY(kry_vec_copy(S->best, x));
@@ -197,7 +197,7 @@ done:
 /* Whether another choice is to go on after this end. */
 static bool goes_on(const automatic *S, const kry_result *res)
 {
-    const kry_status st = kryi_reason_status(res->reason);
+    const kry_status st = kry_reason_status(res->reason);
     const bool limit = res->reason == KRY_ITERATION_LIMIT;
 
     if (st == KRY_STOPPED) return S->now.leaves;
@@ -255,7 +255,7 @@ static kry_status solve(automatic *S, const kry_vec *b, kry_vec *x, bool inner, 
         if (again) TRY(go_on(S, res, &again));
     }
     report(S, res);
-    st = kryi_reason_status(res->reason);
+    st = kry_reason_status(res->reason);
     S->failed = st != KRY_OK && st != KRY_STOPPED && S->at > 0;
 done:
     return st;

@@ -137,7 +137,7 @@ static bool promote(kryi_mixed *M, kry_result *res, kry_result *promoted)
     static const kry_scheme next[] = { [KRY_SCHEME_RELIABLE] = KRY_SCHEME_FLEXIBLE,
                                        [KRY_SCHEME_FLEXIBLE] = KRY_SCHEME_DOUBLE,
                                        [KRY_SCHEME_CLASSICAL] = KRY_SCHEME_DOUBLE };
-    kry_status st = kryi_reason_status(res->reason);
+    kry_status st = kry_reason_status(res->reason);
 
     if (M->options.mixed.scheme != KRY_SCHEME_AUTO || M->now.scheme == KRY_SCHEME_DOUBLE)
         return false;
@@ -203,11 +203,11 @@ static kry_status solve_alone(kryi_mixed *M, const kry_vec *b, kry_vec *x, bool 
     TRY(kryi_outer_begin(M->outer, b, x));
     do TRY(run_scheme(M, inner, res));
     while (promote(M, res, &promoted));
-    st = kryi_reason_status(res->reason);
+    st = kry_reason_status(res->reason);
     const bool guess = (st == KRY_BREAKDOWN || st == KRY_STAGNATED) && M->now.guess < M->now.least;
     TRY(kryi_outer_end(M->outer, guess, x, res));
     report(M, &promoted, res);
-    st = kryi_reason_status(res->reason);
+    st = kry_reason_status(res->reason);
 done:
     return st;
 }

@@ -344,7 +344,7 @@ static kry_status go_on(kryi_outer *O, const kry_op *solver, const kryi_terms *t
     O->last = kryi_krylov_of(solver);
     TRY(kryi_krylov_solve(O->last, O->b, x, terms, res));
     note_guess(O, solver);
-    const bool solved = kryi_reason_status(res->reason) == KRY_OK;
+    const bool solved = kry_reason_status(res->reason) == KRY_OK;
     O->other = !accept(res->true_residual, least) && !solved;
     if (solved) *least = res->true_residual;
     if (!O->other) O->at = !O->at;

@@ -126,7 +126,7 @@ done:
 static kry_status take_best(solve *S, double *residual, bool *taken)
 {
     const kryi_krylov *K = S->K;
-    const kry_status st = kryi_reason_status(S->res->reason);
+    const kry_status st = kry_reason_status(S->res->reason);
     const bool failed = st == KRY_BREAKDOWN || st == KRY_STAGNATED;
 
     *taken = K->best && failed && !(*residual <= K->best_residual);
@@ -147,7 +147,7 @@ static kry_status warn_of_small_rows(solve *S)
     double size;
 
     if (!(rows->least_row > 0) || rows->largest_row <= much * rows->least_row ||
-        kryi_reason_status(S->res->reason) != KRY_OK ||
+        kry_reason_status(S->res->reason) != KRY_OK ||
         K->stopping.criteria.test == KRY_STOP_NEVER || K->method->takes == KRY_TAKES_RECTANGULAR ||
         kryi_layout_size(&K->A->dev->layout) > 1)
         return KRY_OK;
@@ -299,7 +299,7 @@ kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const
     res->resident_iterations = K->stopping.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
     res->solve_seconds = kryi_work_clock(K->stopping.dev) - K->stopping.start;
-    st = kryi_reason_status(res->reason);
+    st = kry_reason_status(res->reason);
 done:
     let_go_of_operators(K);
     return st;

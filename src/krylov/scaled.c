@@ -364,7 +364,7 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
     end_rounds(S, status, &d, res);
     res->row_span = S->row_span, res->column_span = S->column_span;
     res->solve_seconds = kryi_work_clock(S->A->dev) - S->start;
-    st = kryi_reason_status(res->reason);
+    st = kry_reason_status(res->reason);
 done:
     return st;
 }

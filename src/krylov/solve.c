@@ -20,9 +20,9 @@ static kry_column column_of(const kry_result *r)
 
 static bool is_worse(const kry_result *r, const kry_result *than)
 {
-    const bool failed = kryi_reason_status(than->reason) != KRY_OK;
+    const bool failed = kry_reason_status(than->reason) != KRY_OK;
 
-    return !failed && (kryi_reason_status(r->reason) != KRY_OK || r->iterations > than->iterations);
+    return !failed && (kry_reason_status(r->reason) != KRY_OK || r->iterations > than->iterations);
 }
 
 /* Take the result of column j into that of all. */
@@ -97,7 +97,7 @@ static kry_status solve_columns(kry_op *solver, const kry_vec *b, kry_vec *x, kr
     }
     for (int64_t j = 0; j < b->k; j++) take_column(solver, j, &res[j], all);
     all->columns = b->k, all->column = solver->column;
-    st = kryi_reason_status(all->reason);
+    st = kry_reason_status(all->reason);
 done:
     kry_vec_release(&guess);
     free(res);

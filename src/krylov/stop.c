@@ -17,7 +17,7 @@ const char *kry_reason_word(kry_reason reason)
     return "unknown";
 }
 
-kry_status kryi_reason_status(kry_reason reason)
+kry_status kry_reason_status(kry_reason reason)
 {
     switch (reason) {
 #define REASON_STATUS(name, word, status) \
@@ -406,7 +406,7 @@ static void check_consistency(const kryi_stopping *s, double along, kry_result *
 
     res->inconsistent = s->inconsistent;
     res->target = kryi_stopping_whole_target(s);
-    if (kryi_reason_status(res->reason) != KRY_OK) return;
+    if (kry_reason_status(res->reason) != KRY_OK) return;
     if (fabs(along - s->inconsistent) > 0.1 * res->target + rounding) {
         res->true_residual = hypot(res->true_residual, along);
         if (res->true_residual <= res->target) return;
@@ -431,7 +431,7 @@ void kryi_stopping_verdict(kryi_stopping *s, double t, double along, bool other,
     const bool claims = res->reason == KRY_CONVERGED || res->reason == KRY_CONVERGED_GUESS;
 
     res->true_residual = t;
-    if (met && kryi_reason_status(res->reason) != KRY_OK) {
+    if (met && kry_reason_status(res->reason) != KRY_OK) {
         res->reason = KRY_CONVERGED;
         kryi_print(res->why, sizeof res->why, "||b - A x|| = %.3e%s", t,
                    other ? ", of the best x that was seen" : ", x being clear of the null space");

@@ -113,7 +113,6 @@ double kryi_stop_target(const kry_stop *stop, double norm_b, double norm_Ax);
 /* Least squares: the gradient that is small enough. */
 double kryi_stop_gradient(const kry_stop *stop);
 double kryi_unit_roundoff(kry_type type);
-kry_status kryi_reason_status(kry_reason reason);
 
 /* ---- a solve ---- */
 

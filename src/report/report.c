@@ -2,7 +2,7 @@
  * report.c - what is kept of a run while it lasts.
  */
 #include "report/report.h"
-#include "device/device.h"
+#include <kry/opencl.h>
 #include <stdlib.h>
 
 kry_status kry_report_open_device(const char *spec, kry_device **device)
@@ -17,11 +17,11 @@ done:
 
 static bool keeps_times(const kry_device *dev)
 {
+    const cl_command_queue queue = kry_device_queue(dev);
     cl_command_queue_properties is = 0;
 
-    return dev->queue && !kryi_device_is_host(dev) &&
-           clGetCommandQueueInfo(dev->queue, CL_QUEUE_PROPERTIES, sizeof is, &is, NULL) ==
-               CL_SUCCESS &&
+    return queue &&
+           clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof is, &is, NULL) == CL_SUCCESS &&
            (is & CL_QUEUE_PROFILING_ENABLE);
 }
 
@@ -87,7 +87,7 @@ kry_status kry_report_end(kry_report *r)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_check_given(__func__, "report", (const void *const[]){ r }));
+    CHECK(r, KRY_ERR_ARGUMENT, "kry_report_end: report is NULL");
     if (r->over) goto done;
     r->over = true;
     r->ended = kryi_now() - r->origin;

@@ -1,8 +1,6 @@
 /*
  * write.c - kry_report_write: gather what a page is drawn from, on ranks from all of them, and write it.
  */
-#include "krylov/stop.h"
-#include "operator/op_parts.h"
 #include "page/chart.h"
 #include "page/history.h"
 #include "page/json_object.h"
@@ -489,7 +487,7 @@ static kry_status write_page(kry_report *r, const char *path, const kry_report_p
     TRY(check(r, p));
     const size_t size = p->result_size ? p->result_size : sizeof result;
     memcpy(&result, p->result, size < sizeof result ? size : sizeof result);
-    s.status = kryi_reason_status(result.reason);
+    s.status = kry_reason_status(result.reason);
     TRY(kry_report_end(r));
     TRY(kryi_devices_find(r, p->A, &d));
     TRY(kryi_system_facts_find(p->A, &system));

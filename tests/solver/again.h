@@ -35,7 +35,7 @@ static int64_t again_solve(again *a, const double *b)
     memcpy(a->c.b, b, (size_t)a->c.n * sizeof *b);
     OK(kry_vec_fill(a->x, 0));
     OK(kry_solve(a->S, vb, a->x, &a->res));
-    assert_int_equal(kryi_reason_status(a->res.reason), KRY_OK);
+    assert_int_equal(kry_reason_status(a->res.reason), KRY_OK);
     double *x = numbers_of(a->x), square = 0;
     for (int64_t i = 0; i < a->c.n; i++) square += x[i] * x[i];
     /* The device has A in its own numbers, whose rows add up to less than 5, and multiplies in them. */

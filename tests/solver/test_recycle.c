@@ -329,7 +329,7 @@ static void recycle_solve__singular(void **state)
         kry_vec *vb = vec_of(type, b, N, 1);
         OK(kry_vec_fill(x, 0));
         OK(kry_solve(S, vb, x, &res));
-        assert_int_equal(kryi_reason_status(res.reason), KRY_OK);
+        assert_int_equal(kry_reason_status(res.reason), KRY_OK);
         iterations[k] = res.iterations;
         kry_vec_release(&vb);
         free(b);
