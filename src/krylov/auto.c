@@ -302,9 +302,9 @@ done:
     return st;
 }
 
-const kry_op *kryi_auto_solver(const void *self) { return ((const automatic *)self)->solver; }
+static const kry_op *auto_inner(const void *self) { return ((const automatic *)self)->solver; }
 
-kry_status kryi_auto_set_stop(void *self, const kry_stop *stop)
+static kry_status auto_set_stop(void *self, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
     automatic *S = self;
@@ -339,7 +339,7 @@ static void auto_destroy(void *self)
     free(S);
 }
 
-const kry_op_table kryi_auto_table = {
+static const kry_op_table auto_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "auto",
     .apply = auto_apply,
@@ -348,6 +348,7 @@ const kry_op_table kryi_auto_table = {
     .describe = auto_describe,
     .destroy = auto_destroy,
 };
+static const kryi_op_fused auto_fused = { .inner = auto_inner, .set_stop = auto_set_stop };
 
 static kry_status create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
@@ -368,7 +369,7 @@ static kry_status create(const kry_op *A, const kryi_options *o, kry_op **solver
     TRY(make(S, 0));
     TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, &S->best));
     shape.traits = KRY_VARYING;
-    TRY(kry_op_create(A->dev, &kryi_auto_table, S, &shape, solver));
+    TRY(kryi_op_create_fused(A->dev, &auto_table, &auto_fused, S, &shape, solver));
     S = NULL;
 done:
     auto_destroy(S);

@@ -9,10 +9,5 @@
 kry_status kryi_auto_create(const kry_op *A, const kryi_options *o, kry_op **solver);
 /* The first choice by iterations, in place of the words of o, for those that lead the solver themselves. */
 kry_status kryi_auto_settle(const kry_op *A, kryi_options *o);
-extern const kry_op_table kryi_auto_table;
-/* The solver of the choice under way; borrowed. */
-const kry_op *kryi_auto_solver(const void *self);
-/* kry_solver_set_stop */
-kry_status kryi_auto_set_stop(void *self, const kry_stop *stop);
 
 #endif

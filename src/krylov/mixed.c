@@ -271,9 +271,16 @@ done:
     return st;
 }
 
-kry_status kryi_mixed_set_stop(kryi_mixed *M, const kry_stop *stop)
+static const kry_op *mixed_inner(const void *self)
+{
+    return ((const kryi_mixed *)self)->inner.solver;
+}
+
+/* Of everything that this solver is made of. */
+static kry_status mixed_set_stop(void *self, const kry_stop *stop)
 {
     kry_status st = KRY_OK;
+    kryi_mixed *M = self;
 
     CHECK(stop->test != KRY_STOP_NEVER, KRY_ERR_UNSUPPORTED, KRY_NEVER_MIXED,
           "kry_solver_set_stop");
@@ -324,3 +331,4 @@ const kry_op_table kryi_mixed_table = {
     .describe = mixed_describe,
     .destroy = kryi_mixed_destroy,
 };
+const kryi_op_fused kryi_mixed_fused = { .inner = mixed_inner, .set_stop = mixed_set_stop };

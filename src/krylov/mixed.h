@@ -94,8 +94,7 @@ struct kryi_mixed {
 #define KRY_NEVER_MIXED \
     "%s: mixed precision ends by the residual; KRY_STOP_NEVER is for one precision"
 extern const kry_op_table kryi_mixed_table;
-/* kry_solver_set_stop: of everything that this solver is made of. */
-kry_status kryi_mixed_set_stop(kryi_mixed *M, const kry_stop *stop);
+extern const kryi_op_fused kryi_mixed_fused;
 void kryi_mixed_destroy(void *self);
 /* What the solvers in single and in double show, with the numbers of the whole solve. user: M */
 int kryi_mixed_inner_monitor(void *user, const kry_iteration *it);

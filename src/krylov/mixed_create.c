@@ -134,7 +134,7 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     TRY(kry_device_finish(kryi_device_for_copies(A->dev)));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_VARYING;
-    TRY(kry_op_create(A->dev, &kryi_mixed_table, M, &shape, solver));
+    TRY(kryi_op_create_fused(A->dev, &kryi_mixed_table, &kryi_mixed_fused, M, &shape, solver));
     M = NULL;
 done:
     kryi_mixed_destroy(M);
@@ -169,42 +169,6 @@ done:
     kryi_subdomains_release(&all);
     return st;
 }
-
-#define PARAMS kry_mixed_params
-const kryi_field kryi_mixed_fields[] = {
-    { KRY_FIELD(LOCAL, options) }, /* compared once they are read */
-    { KRY_FIELD(INT, scheme),
-      KRY_WORD("scheme", CHOICE, "=auto|reliable|flexible|classical",
-               "mixed: how single and double share the work"),
-      KRY_CLOSED(0, KRY_SCHEME_DOUBLE), .of = KRY_OF_MIXED },
-    { KRY_FIELD(INT64, inner),
-      KRY_WORD("inner", WHOLE, "=N", "flexible: iterations in single for each step (default 25)"),
-      KRY_CLOSED(1, INFINITY), .of = KRY_OF_MIXED },
-    { KRY_FIELD(DOUBLE, inner_rtol),
-      KRY_WORD("inner-rtol", REAL, "=T",
-               "classical, flexible: what a solve in single leaves of its residual"),
-      KRY_OPEN(0, 1), .of = KRY_OF_MIXED },
-    { KRY_FIELD(DOUBLE, omega),
-      KRY_WORD("omega", REAL, "=W", "weight of a relaxation, in (0, 2) (default 1)"),
-      KRY_OPEN(0, 2), .of = KRY_OF_RELAXATION },
-    { KRY_FIELD(DOUBLE, delta),
-      KRY_WORD("delta", REAL, "=T",
-               "reliable: replace the residual when it has dropped to this share (default 0.1)"),
-      KRY_OPEN(0, 1), .of = KRY_OF_MIXED },
-    { KRY_FIELD(INT, equilibrate),
-      KRY_WORD("equilibrate", CHOICE, "=auto|off|on",
-               "scale rows and columns by powers of two; auto: in auto and direct where norms "
-               "differ by "
-               "more than 1e8, in mixed where single cannot hold the diagonal"),
-      .of = KRY_OF_KRYLOV | KRY_OF_RELAXATION | KRY_OF_MIXED },
-    { KRY_FIELD(STRUCT, stop), .fields = kryi_stop_fields, .unnamed = true },
-    { KRY_FIELD(LOCAL, monitor) },
-    { KRY_FIELD(LOCAL, monitor_user) },
-    { KRY_FIELD(POINTER, precond) },
-    { KRY_FIELD(POINTER, deflation) },
-    { KRY_FIELD(LOCAL, make_user) },
-    { 0 },
-};
 
 kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry_op **solver)
 {

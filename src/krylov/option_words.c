@@ -1,8 +1,46 @@
 /* option_words.c - the words of option strings, and what they say. */
 #include "krylov/options.h"
+#include "krylov/stop.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PARAMS kry_mixed_params
+const kryi_field kryi_mixed_fields[] = {
+    { KRY_FIELD(LOCAL, options) }, /* compared once they are read */
+    { KRY_FIELD(INT, scheme),
+      KRY_WORD("scheme", CHOICE, "=auto|reliable|flexible|classical",
+               "mixed: how single and double share the work"),
+      KRY_CLOSED(0, KRY_SCHEME_DOUBLE), .of = KRY_OF_MIXED },
+    { KRY_FIELD(INT64, inner),
+      KRY_WORD("inner", WHOLE, "=N", "flexible: iterations in single for each step (default 25)"),
+      KRY_CLOSED(1, INFINITY), .of = KRY_OF_MIXED },
+    { KRY_FIELD(DOUBLE, inner_rtol),
+      KRY_WORD("inner-rtol", REAL, "=T",
+               "classical, flexible: what a solve in single leaves of its residual"),
+      KRY_OPEN(0, 1), .of = KRY_OF_MIXED },
+    { KRY_FIELD(DOUBLE, omega),
+      KRY_WORD("omega", REAL, "=W", "weight of a relaxation, in (0, 2) (default 1)"),
+      KRY_OPEN(0, 2), .of = KRY_OF_RELAXATION },
+    { KRY_FIELD(DOUBLE, delta),
+      KRY_WORD("delta", REAL, "=T",
+               "reliable: replace the residual when it has dropped to this share (default 0.1)"),
+      KRY_OPEN(0, 1), .of = KRY_OF_MIXED },
+    { KRY_FIELD(INT, equilibrate),
+      KRY_WORD("equilibrate", CHOICE, "=auto|off|on",
+               "scale rows and columns by powers of two; auto: in auto and direct where norms "
+               "differ by "
+               "more than 1e8, in mixed where single cannot hold the diagonal"),
+      .of = KRY_OF_KRYLOV | KRY_OF_RELAXATION | KRY_OF_MIXED },
+    { KRY_FIELD(STRUCT, stop), .fields = kryi_stop_fields, .unnamed = true },
+    { KRY_FIELD(LOCAL, monitor) },
+    { KRY_FIELD(LOCAL, monitor_user) },
+    { KRY_FIELD(POINTER, precond) },
+    { KRY_FIELD(POINTER, deflation) },
+    { KRY_FIELD(LOCAL, make_user) },
+    { 0 },
+};
+#undef PARAMS
 
 /* "gmres:30": a method, and the number behind it. */
 static kry_status read_method(const char *who, const char *value, void *options);

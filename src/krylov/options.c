@@ -1,11 +1,7 @@
-/* options.c - solvers from option strings: one vocabulary for the program and every binding. */
+/* options.c - what the words of an option string become: preconditioner, deflation, method. */
 #include "krylov/options.h"
-#include "krylov/auto.h"
 #include "krylov/auto_precond.h"
-#include "krylov/find_null.h"
 #include "krylov/method.h"
-#include "krylov/reorder.h"
-#include "krylov/scaled.h"
 #include <kry/deflation.h>
 #include <kry/multigrid.h>
 #include <kry/precond.h>
@@ -134,7 +130,7 @@ bool kryi_options_find_null(const kryi_options *o)
     return o->null_space != KRY_NULL_SPACE_NONE && !kryi_options_relax(o);
 }
 
-kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **solver)
+kry_status kryi_options_check(const kryi_options *o)
 {
     kry_status st = KRY_OK;
     bool relax = kryi_options_relax(o);
@@ -144,77 +140,16 @@ kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **
     CHECK(!relax || !o->width, KRY_ERR_PARSE, "kry_solver_create: a relaxation has no number");
     CHECK(!stray && (relax || o->mixed.omega == 0), KRY_ERR_PARSE, "kry_solver_create: %s no %s",
           relax ? "a relaxation takes" : "conjugate gradients take", stray ? stray : "omega");
-    if (kryi_options_choose(o)) return kryi_auto_create(A, o, solver);
-    TRY(relax ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
     return st;
 }
 
-/* Whether rows and columns may have to be scaled; mixed precision does it in its own way. */
-static bool may_scale(const kryi_options *o)
-{
-    const bool by_itself = kryi_options_choose(o) || o->method == KRY_METHOD_DIRECT;
-
-    return o->precision != KRY_PRECISION_MIXED &&
-           (o->mixed.equilibrate == KRY_EQUILIBRATE_ON ||
-            (o->mixed.equilibrate == KRY_EQUILIBRATE_AUTO && by_itself));
-}
-
-kry_status kryi_options_make(const kry_op *A, const kryi_options *o, kry_op **solver)
-{
-    if (kryi_options_find_null(o)) {
-        kry_status st = kryi_find_null("kry_solver_create", A);
-        if (st < 0) return st;
-    }
-    if (may_scale(o)) return kryi_scaled_create(A, o, solver);
-    if (o->reorder != KRY_REORDER_NONE) return kryi_reordered_create(A, o, solver);
-    return o->precision == KRY_PRECISION_MIXED ? kryi_options_mixed(A, o, solver)
-                                               : kryi_options_solver(A, o, solver);
-}
-
-kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor monitor,
-                             void *monitor_user, kry_op **solver)
+kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kryi_options o = { .pcg = { .monitor = monitor, .monitor_user = monitor_user } };
 
-    kryi_team_enter(kry_op_device(A), "kry_solver_create", NULL);
-    if (solver) *solver = NULL;
-    TRY(GIVEN(solver));
-    CHECK(A, KRY_ERR_ARGUMENT, "kry_solver_create: NULL");
-    o.precision = A->shape.type == KRY_F32 ? KRY_PRECISION_SINGLE : KRY_PRECISION_DOUBLE;
-    const kryi_precision own = o.precision;
-    TRY(kryi_options_parse(text ? text : "", &o));
-    kryi_team_same_fields(A->dev, kryi_options_fields, &o);
-    CHECK(!o.pcg.guesses || o.precision == own, KRY_ERR_UNSUPPORTED,
-          "kry_solver_create: guess=project is not for precision=mixed");
-    const bool mixed = o.precision == KRY_PRECISION_MIXED;
-    CHECK(mixed || o.precision == own, KRY_ERR_PARSE,
-          "kry_solver_create: precision '%s' is neither mixed nor %s, in which the matrix is",
-          own == KRY_PRECISION_SINGLE ? "double" : "single", kry_type_name(A->shape.type));
-    const char *stray = mixed ? NULL : kryi_options_stray(&o, KRY_OF_KRYLOV | KRY_OF_RELAXATION);
-    CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
-    TRY(kryi_options_make(A, &o, solver));
-done:
-    st = kryi_team_leave(kry_op_device(A), st);
-    if (st < 0) kry_op_release(solver);
-    return st;
-}
-
-kry_status kry_krylov_create(const kry_op *A, const char *method, const kry_pcg_params *params,
-                             kry_op **solver)
-{
-    kry_status st = KRY_OK;
-    kryi_options o = { 0 };
-
-    if (solver) *solver = NULL;
-    TRY(GIVEN(A, method, solver));
-    TRY(kryi_field_set("kry_krylov_create", kryi_options_fields, ~0u, "method", method, &o));
-    CHECK(!kryi_options_relax(&o), KRY_ERR_UNSUPPORTED,
-          "kry_krylov_create: '%s' is a relaxation, of kry_relaxation_create", method);
-    CHECK(!kryi_options_choose(&o), KRY_ERR_UNSUPPORTED,
-          "kry_krylov_create: 'auto' chooses the preconditioner, too: take kry_solver_create");
-    TRY(kryi_method_create(kryi_method_number(o.method), A, params, o.width, solver));
+    TRY(kryi_options_check(o));
+    TRY(kryi_options_relax(o) ? make_relaxation(A, o, solver) : make_krylov(A, o, solver));
 done:
     return st;
 }

@@ -9,7 +9,7 @@
 #include "precond/deflation.h"
 #include <kry/solver.h>
 
-/* The choices of words, in the order in which options.c lists them. */
+/* The choices of words, in the order in which option_words.c lists them. */
 typedef enum kryi_null_space_word {
     KRY_NULL_SPACE_PROJECT,
     KRY_NULL_SPACE_PIN,
@@ -66,11 +66,17 @@ static inline bool kryi_options_choose(const kryi_options *o)
     return o->method == KRY_METHOD_AUTO;
 }
 
+/* ---- solver_create.c ---- */
+
+/* Makes a solver for A: all that the options say. */
+typedef kry_status (*kryi_solver_maker)(const kry_op *A, const kryi_options *o, kry_op **solver);
+
 /* ---- options.c ---- */
 
-/* A solver for A: all that the options say. */
-kry_status kryi_options_make(const kry_op *A, const kryi_options *o, kry_op **solver);
-/* A solver for A, in A's own precision whatever the options say of it. */
+/* Whether the words that are given go with the method.
+ * Returns  KRY_ERR_PARSE if one does not */
+kry_status kryi_options_check(const kryi_options *o);
+/* A solver for A by the method of the options, which is not auto, in A's own precision whatever they say of it. */
 kry_status kryi_options_solver(const kry_op *A, const kryi_options *o, kry_op **solver);
 /* Is there deflation, by a maker or by words? */
 bool kryi_options_deflate(const kryi_options *o);

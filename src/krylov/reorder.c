@@ -241,10 +241,15 @@ static const kry_op_table reordered_table = {
     .destroy = reordered_destroy,
 };
 
-kry_op *kryi_reordered_inner(const kry_op *op)
+static const kry_op *reordered_inner(const void *self) { return ((const reordered *)self)->solver; }
+
+static kry_status reordered_set_stop(void *self, const kry_stop *stop)
 {
-    return op->table->solve == reordered_solve ? ((reordered *)op->self)->solver : NULL;
+    return kry_solver_set_stop(((reordered *)self)->solver, stop);
 }
+
+static const kryi_op_fused reordered_fused = { .inner = reordered_inner,
+                                               .set_stop = reordered_set_stop };
 
 /* ---- making one -------------------------------------------------------------------------------- */
 
@@ -256,7 +261,7 @@ static int show(void *user, const kry_iteration *it)
     return R->monitor(R->monitor_user, it);
 }
 
-static kry_status make_solver(reordered *R, const kryi_options *o)
+static kry_status make_solver(reordered *R, const kryi_options *o, kryi_solver_maker maker)
 {
     kryi_options inner = *o;
 
@@ -264,11 +269,12 @@ static kry_status make_solver(reordered *R, const kryi_options *o)
     R->monitor = o->pcg.monitor, R->monitor_user = o->pcg.monitor_user;
     R->shows = o->pcg.stop.check_every > 0;
     if (o->pcg.monitor) inner.pcg.monitor = show, inner.pcg.monitor_user = R;
-    return kryi_options_make(R->B, &inner, &R->solver);
+    return maker(R->B, &inner, &R->solver);
 }
 
 static kry_status make(const kry_op *A, const kryi_options *o, const kryi_csr *rows,
-                       const int32_t *order, const int32_t *place, kry_op **solver)
+                       const int32_t *order, const int32_t *place, kryi_solver_maker maker,
+                       kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = A->shape;
@@ -283,10 +289,10 @@ static kry_status make(const kry_op *A, const kryi_options *o, const kryi_csr *r
     R->bandwidth[1] = kryi_csr_mean_bandwidth(rows, place);
     TRY(make_matrix(R, rows, order, place));
     TRY(set_null_spaces(R));
-    TRY(make_solver(R, o));
+    TRY(make_solver(R, o, maker));
     R->table = reordered_table, R->table.kind = R->solver->table->kind;
     shape.traits = KRY_VARYING;
-    TRY(kry_op_create(A->dev, &R->table, R, &shape, solver));
+    TRY(kryi_op_create_fused(A->dev, &R->table, &reordered_fused, R, &shape, solver));
     R = NULL;
 done:
     reordered_destroy(R);
@@ -317,7 +323,8 @@ static bool minds_order(const char *precond)
     return false;
 }
 
-kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op **solver)
+kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kryi_solver_maker maker,
+                                 kry_op **solver)
 {
     const double worth = 4; /* auto: how many times smaller the mean bandwidth must become */
     kry_status st = KRY_OK;
@@ -330,7 +337,7 @@ kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op 
 
     plain.reorder = KRY_REORDER_NONE;
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: reorder=rcm %s", who, not );
-    if (not || (!asked && !minds_order(o->precond))) return kryi_options_make(A, &plain, solver);
+    if (not || (!asked && !minds_order(o->precond))) return maker(A, &plain, solver);
     TRY(kryi_device_csr_check(who, kryi_matrix_of(A)));
     TRY(kryi_matrix_download(kryi_matrix_of(A), &rows));
     TRY(kryi_alloc((size_t)rows.rows, sizeof *order, &order));
@@ -338,9 +345,9 @@ kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op 
     TRY(find_order(A, &rows, order, place));
     const double given = kryi_csr_mean_bandwidth(&rows, NULL);
     if (asked || worth * kryi_csr_mean_bandwidth(&rows, place) <= given)
-        TRY(make(A, o, &rows, order, place, solver));
+        TRY(make(A, o, &rows, order, place, maker, solver));
     else
-        TRY(kryi_options_make(A, &plain, solver));
+        TRY(maker(A, &plain, solver));
     (*solver)->setup = kryi_stopwatch_end(&watch);
 done:
     free(place);

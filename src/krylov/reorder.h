@@ -6,8 +6,7 @@
 
 /* The solver that `o` asks for, for A in the order that it asks for; b and x stay in A's.
  * Returns  KRY_ERR_UNSUPPORTED if an order was asked for that there is not for this A, or with these words */
-kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kry_op **solver);
-/* The solver inside; NULL: op is not one of these. */
-kry_op *kryi_reordered_inner(const kry_op *op);
+kry_status kryi_reordered_create(const kry_op *A, const kryi_options *o, kryi_solver_maker maker,
+                                 kry_op **solver);
 
 #endif

@@ -451,15 +451,12 @@ static const kry_op_table scaled_table = {
     .destroy = scaled_destroy,
 };
 
-kry_op *kryi_scaled_inner(const kry_op *op)
-{
-    return op->table->solve == scaled_solve ? ((scaled *)op->self)->solver : NULL;
-}
+static const kry_op *scaled_inner(const void *self) { return ((const scaled *)self)->solver; }
 
-kry_status kryi_scaled_set_stop(const kry_op *op, const kry_stop *given)
+static kry_status scaled_set_stop(void *self, const kry_stop *given)
 {
     kry_status st = KRY_OK;
-    scaled *S = op->self;
+    scaled *S = self;
     kry_stop stop = *given;
 
     TRY(kry_solver_set_stop(S->solver, given)); /* which checks it */
@@ -470,6 +467,8 @@ kry_status kryi_scaled_set_stop(const kry_op *op, const kry_stop *given)
 done:
     return st;
 }
+
+static const kryi_op_fused scaled_fused = { .inner = scaled_inner, .set_stop = scaled_set_stop };
 
 /* ---- making one -------------------------------------------------------------------------------- */
 
@@ -494,7 +493,7 @@ done:
     return st;
 }
 
-static kry_status make_solver(scaled *S, const kryi_options *o)
+static kry_status make_solver(scaled *S, const kryi_options *o, kryi_solver_maker maker)
 {
     kryi_options inner = *o;
 
@@ -503,12 +502,12 @@ static kry_status make_solver(scaled *S, const kryi_options *o)
     S->shows = o->pcg.stop.check_every > 0;
     if (o->pcg.monitor) inner.pcg.monitor = show, inner.pcg.monitor_user = S;
     S->inner = o->pcg.stop, S->max_iter = o->pcg.stop.max_iter, S->measured = -1;
-    return kryi_options_make(S->B, &inner, &S->solver);
+    return maker(S->B, &inner, &S->solver);
 }
 
 static kry_status make(const kry_op *A, const kryi_options *o, kryi_csr *rows,
                        const kryi_exponents *s, void *val, const kryi_finding *found,
-                       kry_op **solver)
+                       kryi_solver_maker maker, kry_op **solver)
 {
     kry_status st = KRY_OK;
     kry_op_shape shape = A->shape;
@@ -526,10 +525,10 @@ static kry_status make(const kry_op *A, const kryi_options *o, kryi_csr *rows,
     S->C = kry_vec_retain(S->R);
     TRY(kryi_residual_create(A, false, &S->residual));
     TRY(make_matrix(S, rows, s, val, found));
-    TRY(make_solver(S, o));
+    TRY(make_solver(S, o, maker));
     S->table = scaled_table, S->table.kind = S->solver->table->kind;
     shape.traits = KRY_VARYING;
-    TRY(kry_op_create(A->dev, &S->table, S, &shape, solver));
+    TRY(kryi_op_create_fused(A->dev, &S->table, &scaled_fused, S, &shape, solver));
     S = NULL;
 done:
     scaled_destroy(S);
@@ -569,7 +568,8 @@ static const char *obstacle(const kry_op *A, const kryi_options *o, bool by_plac
     return NULL;
 }
 
-kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **solver)
+kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kryi_solver_maker maker,
+                              kry_op **solver)
 {
     kry_status st = KRY_OK;
     const bool asked = o->mixed.equilibrate == KRY_EQUILIBRATE_ON;
@@ -585,14 +585,14 @@ kry_status kryi_scaled_create(const kry_op *A, const kryi_options *o, kry_op **s
     TRY(deflates_by_place(o, &by_place));
     const char *not = obstacle(A, o, by_place);
     CHECK(!asked || !not, KRY_ERR_UNSUPPORTED, "%s: equilibrate=on %s", who, not );
-    if (not || A->shape.rows == 0) return kryi_options_make(A, &plain, solver);
+    if (not || A->shape.rows == 0) return maker(A, &plain, solver);
     TRY(kryi_device_csr_check(who, kryi_matrix_of(A)));
     TRY(kryi_matrix_download(kryi_matrix_of(A), &rows));
     TRY(kryi_exponents_find(&rows, A->shape.traits & KRY_SYMMETRIC, asked, &s, &val, &found));
     if (val)
-        TRY(make(A, o, &rows, &s, val, &found, solver));
+        TRY(make(A, o, &rows, &s, val, &found, maker, solver));
     else
-        TRY(kryi_options_make(A, &plain, solver));
+        TRY(maker(A, &plain, solver));
     (*solver)->setup = kryi_stopwatch_end(&watch);
 done:
     free(val);

@@ -1,8 +1,5 @@
 /* solve.c - the doors of every solver: vectors on the device, arrays on the host. */
-#include "krylov/auto.h"
-#include "krylov/mixed.h"
-#include "krylov/reorder.h"
-#include "krylov/scaled.h"
+#include "krylov/method.h"
 #include "operator/op_parts.h"
 #include <kry/solver.h>
 #include <math.h>
@@ -191,13 +188,9 @@ done:
 static kry_status set_stop(const kryi_call *c)
 {
     kryi_krylov *K = kryi_krylov_of(c->A);
-    kry_op *inner = kryi_reordered_inner(c->A);
 
-    if (kryi_scaled_inner(c->A)) return kryi_scaled_set_stop(c->A, c->more);
-    if (inner) return set_stop(&(kryi_call){ .A = inner, .more = c->more });
     if (K) return kryi_krylov_set_stop(K, c->more);
-    if (c->A->table == &kryi_auto_table) return kryi_auto_set_stop(c->A->self, c->more);
-    if (c->A->table == &kryi_mixed_table) return kryi_mixed_set_stop(c->A->self, c->more);
+    if (c->A->fused->set_stop) return c->A->fused->set_stop(c->A->self, c->more);
     return kry_fail(KRY_ERR_TYPE, "kry_solver_set_stop: '%s' is not a solver", c->A->table->kind);
 }
 
@@ -219,12 +212,8 @@ const kryi_krylov *kryi_solver_krylov(const kry_op *solver)
 {
     if (!solver) return NULL;
     const kry_op *here = kryi_op_in_parts(solver) ? kryi_op_on_part(solver, 0) : solver;
-    const kry_op *inner = kryi_reordered_inner(here);
+    const kry_op *inner = here->fused->inner ? here->fused->inner(here->self) : NULL;
 
-    if (!inner) inner = kryi_scaled_inner(here);
-    if (!inner && here->table == &kryi_auto_table) inner = kryi_auto_solver(here->self);
-    if (!inner && here->table == &kryi_mixed_table)
-        inner = ((const kryi_mixed *)here->self)->inner.solver;
     return inner ? kryi_solver_krylov(inner) : kryi_krylov_of(here);
 }
 

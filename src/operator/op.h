@@ -3,6 +3,7 @@
 #define KRY_OP_INTERNAL_H
 
 #include "vector/vec.h"
+#include <kry/solver.h>
 
 typedef struct kryi_direction kryi_direction; /* direction.h */
 typedef struct kryi_step kryi_step;
@@ -120,6 +121,10 @@ typedef struct kryi_op_fused {
     /* The operator is a preconditioner that is not symmetric where A is: no method that needs a symmetric one may
      * use it. NULL: it is symmetric, or that is not known. */
     bool (*is_unsymmetric)(const void *self);
+
+    /* Of a solver that leaves the work to another one: that one, borrowed; and kry_solver_set_stop of both. */
+    const kry_op *(*inner)(const void *self);
+    kry_status (*set_stop)(void *self, const kry_stop *stop);
 } kryi_op_fused;
 
 struct kry_op {
