@@ -1,4 +1,4 @@
-/* cl_error.c - names of OpenCL's errors. */
+/* cl_error.c - OpenCL's errors, and that it is lost after fork(). */
 #include "device/device.h"
 
 static const struct {
@@ -59,6 +59,23 @@ const char *kryi_cl_error_name(cl_int err)
     for (size_t i = 0; i < COUNT(cl_errors); i++)
         if (cl_errors[i].err == err) return cl_errors[i].name;
     return "unknown OpenCL error";
+}
+
+/* ---- after fork() ---- */
+
+bool kryi_opencl_lost;
+static void in_child(void) { kryi_opencl_lost = true; }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+kry_status kryi_opencl_begin(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch_forks);
+    return kryi_opencl_lost ? kry_fail(KRY_ERR_DEVICE,
+                                       "OpenCL was in use when this process was forked, and does "
+                                       "not work in the child: open devices after fork()")
+                            : KRY_OK;
 }
 
 kry_status kryi_cl_check(cl_int err, const char *func, const char *call)

@@ -169,7 +169,7 @@ static inline kry_device *kryi_device_for_copies(kry_device *dev)
     return dev->beside ? dev->beside : dev;
 }
 
-/* opencl.c: whether this process was forked from one that had used OpenCL. Its driver has threads that are not
+/* cl_error.c: whether this process was forked from one that had used OpenCL. Its driver has threads that are not
  * here, so any wait would last for ever; nothing of OpenCL is called any more. */
 extern bool kryi_opencl_lost;
 /* Begin to use OpenCL. Returns  KRY_ERR_DEVICE in such a process. */

@@ -2,25 +2,6 @@
 #include "device/launch.h"
 #include <string.h>
 
-/* ---- after fork() ---- */
-
-bool kryi_opencl_lost;
-static void in_child(void) { kryi_opencl_lost = true; }
-static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
-
-kry_status kryi_opencl_begin(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, watch_forks);
-    return kryi_opencl_lost ? kry_fail(KRY_ERR_DEVICE,
-                                       "OpenCL was in use when this process was forked, and does "
-                                       "not work in the child: open devices after fork()")
-                            : KRY_OK;
-}
-
-/* ---- the driver ---- */
-
 static kry_status opencl_finish(kry_device *dev)
 {
     if (kryi_opencl_lost) return kryi_opencl_begin();
