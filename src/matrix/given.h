@@ -36,6 +36,22 @@ void kryi_given_release(kryi_given *G);
 /* Look at new numbers of C, as kryi_matrix_inspect does: G->seen and G->finding. Waits once. */
 kry_status kryi_given_look_again(kryi_given *G);
 
+/* ---- choose.c ---- */
+
+/* A := the sorted matrix of these entries. Its numbers are the caller's own where they are sorted, but for those of a team,
+ * which keeps them for a while: kryi_entries_release knows. */
+kry_status kryi_entries_take(const kryi_entries *e, bool team, const kry_matrix_params *params,
+                             kryi_csr *A, kryi_entry_map *map);
+void kryi_entries_release(const kryi_entries *e, kryi_csr *A);
+/*
+ * The operator of G on one device, which keeps the pattern and G->map for new values.
+ *
+ *   host  G->host unless the device has looked at the matrix: taken over if the call succeeds, but for numbers that need
+ *         no map
+ */
+kry_status kryi_matrix_keep(kry_device *dev, kryi_given *G, kryi_csr *host,
+                            const kry_matrix_params *params, kry_op **op);
+
 /* ---- counted.c ---- */
 
 /* Groups of which so many work-items have something to do. */

@@ -361,7 +361,8 @@ static const kryi_op_fused fused = { .apply_direction = matrix_apply_direction,
                                      .relax_by = matrix_relax_by,
                                      .residual_block = kryi_matrix_residual_block,
                                      .make_resident = kryi_matrix_make_resident,
-                                     .inspect = matrix_inspect };
+                                     .inspect = matrix_inspect,
+                                     .is_stored_matrix = true };
 
 void kryi_matrix_exchange(kryi_matrix *A, kryi_matrix *B)
 {
@@ -374,27 +375,6 @@ void kryi_matrix_exchange(kryi_matrix *A, kryi_matrix *B)
     A->op->table = &op_tables[A->params.format];
 }
 
-kryi_matrix *kryi_matrix_of(const kry_op *op)
-{
-    return op->table->destroy == kryi_matrix_destroy ? op->self : NULL;
-}
-
-int kryi_matrix_block(const kry_op *op)
-{
-    const kry_op *one = kryi_pin_of(kryi_op_first(op));
-    const kryi_extended *wide = kryi_extended_of(one);
-    const kryi_matrix *A = kryi_matrix_of(wide ? wide->wide : kryi_op_own(one));
-
-    return A ? A->params.block : 0;
-}
-
-int kryi_matrix_node(const kry_op *A, const kryi_csr *rows)
-{
-    int block = kryi_matrix_block(A);
-
-    return block ? block : kryi_csr_block(rows, rows->rows);
-}
-
 bool kryi_op_is_assembled(const kry_op *op)
 {
     const kryi_matrix *A = kryi_matrix_of(op);
@@ -402,6 +382,42 @@ bool kryi_op_is_assembled(const kry_op *op)
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
+
+kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
+                                    int64_t cols, const kry_matrix_params *params)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(dev, KRY_ERR_ARGUMENT, "%s: NULL device", who);
+    CHECK(params->format >= 0 && params->format < KRY_FORMAT_COUNT, KRY_ERR_ARGUMENT,
+          "%s: %d is not a format", who, (int)params->format);
+    CHECK(params->values >= 0 && params->values <= KRY_VALUES_SINGLE, KRY_ERR_ARGUMENT,
+          "%s: %d is not a way to keep values", who, (int)params->values);
+    if (params->on_host)
+        CHECK(type == KRY_F64, KRY_ERR_TYPE, "%s: what stays on the host is in double", who);
+    else
+        TRY(kryi_type_check(who, dev, type));
+    CHECK(!params->on_host || rows == cols, KRY_ERR_SHAPE, "%s: %lld-by-%lld stays on no host", who,
+          (long long)rows, (long long)cols);
+    CHECK(rows >= 0 && cols >= 0 && rows <= INT32_MAX && cols <= INT32_MAX, KRY_ERR_ARGUMENT,
+          "%s: %lld-by-%lld is outside 0 ... 2^31-1", who, (long long)rows, (long long)cols);
+    CHECK(params->block >= 0 && params->block <= KRY_BLOCK_MOST, KRY_ERR_ARGUMENT,
+          "%s: block = %d is not in 0 ... %d", who, params->block, (int)KRY_BLOCK_MOST);
+    CHECK(params->form == KRY_ASSEMBLED || params->form == KRY_FLUX, KRY_ERR_ARGUMENT,
+          "%s: %d is not a form", who, (int)params->form);
+    CHECK(params->form == KRY_ASSEMBLED || rows == cols, KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld has no flux form, which is of square matrices", who, (long long)rows,
+          (long long)cols);
+    CHECK(params->storage >= KRY_GENERAL && params->storage <= KRY_SKEW_HALF, KRY_ERR_ARGUMENT,
+          "%s: %d is not a storage", who, (int)params->storage);
+    CHECK(params->duplicates >= KRY_REFUSE && params->duplicates <= KRY_SUM, KRY_ERR_ARGUMENT,
+          "%s: %d is not a way to treat duplicates", who, (int)params->duplicates);
+    CHECK(params->storage == KRY_GENERAL || rows == cols, KRY_ERR_SHAPE,
+          "%s: %lld-by-%lld cannot be symmetric", who, (long long)rows, (long long)cols);
+    TRY(kryi_op_check_traits(who, rows, cols, params->traits));
+done:
+    return st;
+}
 
 static const kryi_format_table formats[KRY_FORMAT_COUNT] = {
     [KRY_FORMAT_CSR] = { .build = kryi_csr_build,

@@ -9,6 +9,7 @@
 #define KRY_MATRIX_H
 
 #include "operator/direction.h"
+#include "operator/op.h"
 #include "sparse/entries.h"
 
 enum {
@@ -254,18 +255,18 @@ kry_status kryi_coo_build(kryi_matrix *A, const struct kryi_given *given);
 
 /* ---- making one ---------------------------------------------------------------------------- */
 
-/* create.c: check what every function that makes a matrix is given. */
+/* Check what every function that makes a matrix is given. */
 kry_status kryi_matrix_check_params(const char *who, kry_device *dev, kry_type type, int64_t rows,
                                     int64_t cols, const kry_matrix_params *params);
-/* create.c: the operator of a matrix that the library made for itself; params says how its entries are given. They are copied, and
+/* choose.c: the operator of a matrix that the library made for itself, on one device; params says how its entries are given. They are copied, and
  * not compared with their mirror images. */
 kry_status kryi_matrix_create(kry_device *dev, const kryi_csr *A, const kry_matrix_params *params,
                               kry_op **op);
-/* create.c: the operator of a sorted matrix with general storage and finite numbers. It takes A's pattern over if the call
- * succeeds, on a team A's numbers, too. */
+/* choose.c: the operator of a sorted matrix with general storage and finite numbers, on one device. It takes A's pattern
+ * over if the call succeeds. */
 kry_status kryi_matrix_take(kry_device *dev, kryi_csr *A, const kry_matrix_params *params,
                             kry_op **op);
-/* create.c: the operator of `given`, which stays the caller's. Where the host has made it, it does not know its pattern yet:
+/* choose.c: the operator of `given`, which stays the caller's. Where the host has made it, it does not know its pattern yet:
  * it takes no new values and cannot be read. */
 kry_status kryi_matrix_of_given(kry_device *dev, struct kryi_given *given,
                                 const kry_matrix_params *params, kry_op **op);
@@ -278,7 +279,7 @@ void kryi_matrix_destroy(void *A);
 /* A gets the format and the numbers of B, of the same entries, and B those of A. The operator, the entries as they were
  * given and the source of A's numbers stay A's. */
 void kryi_matrix_exchange(kryi_matrix *A, kryi_matrix *B);
-/* create.c: A takes numbers that its format cannot hold, sorted, in another one that the library chooses. On failure
+/* choose.c: A takes numbers that its format cannot hold, sorted, in another one that the library chooses. On failure
  * the old format and its numbers stay. Waits.
  *   refusal  what A's own format has said; returned where the library may not change it, or need not
  */
@@ -292,11 +293,17 @@ kry_status kryi_matrix_diagonal(kryi_matrix *A, int64_t first, kry_vec *d);
 /* The matrix on the host; a wrapped one in any order. Waits. */
 kry_status kryi_matrix_download(const kryi_matrix *A, kryi_csr *host);
 /* The matrix behind an operator, or NULL. */
-kryi_matrix *kryi_matrix_of(const kry_op *op);
-/* How many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
+static inline kryi_matrix *kryi_matrix_of(const kry_op *op)
+{
+    return op->fused->is_stored_matrix ? op->self : NULL;
+}
+/* The entries of a matrix on one device; see kry_matrix_read. */
+kry_status kryi_matrix_read_entries(const kryi_matrix *A, int64_t *row_ptr, int32_t *col,
+                                    void *val);
+/* matrix_parts.c: how many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
  * does not say, or there is no matrix. */
 int kryi_matrix_block(const kry_op *op);
-/* The same of an A with these rows; where nobody said, by their pattern. */
+/* kryi_matrix_block of an A with these rows; where nobody said, by their pattern. */
 int kryi_matrix_node(const kry_op *A, const kryi_csr *rows);
 
 /* ---- stage.c, values.c: the parts of making one ----------------------------------------------- */

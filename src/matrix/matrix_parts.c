@@ -3,6 +3,7 @@
 #include "matrix/in_slots.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
+#include "operator/pin.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -432,4 +433,20 @@ kry_status kryi_matrix_in_parts(kry_device *team, kryi_csr *host, kryi_entry_map
 done:
     whole_release(W);
     return st;
+}
+
+int kryi_matrix_block(const kry_op *op)
+{
+    const kry_op *one = kryi_pin_of(kryi_op_first(op));
+    const kryi_extended *wide = kryi_extended_of(one);
+    const kryi_matrix *A = kryi_matrix_of(wide ? wide->wide : kryi_op_own(one));
+
+    return A ? A->params.block : 0;
+}
+
+int kryi_matrix_node(const kry_op *A, const kryi_csr *rows)
+{
+    int block = kryi_matrix_block(A);
+
+    return block ? block : kryi_csr_block(rows, rows->rows);
 }

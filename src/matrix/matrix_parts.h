@@ -30,8 +30,6 @@ kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_csr *own, co
  * succeeds; and rank->wanted. rank: host has the rows of this rank only; NULL: of all parts. */
 kry_status kryi_matrix_in_parts(kry_device *team, kryi_csr *host, kryi_entry_map *map,
                                 const kry_matrix_params *params, kryi_rank_rows *rank, kry_op **op);
-/* kry_matrix_read of one. */
-kry_status kryi_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val);
 /* The rows of part r, which is in this process, with the columns of the whole. To be released, whatever this
  * returns: KRY_ERR_UNSUPPORTED if it is no stored matrix. Waits. */
 kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_csr *R);

@@ -1,4 +1,4 @@
-/* matrix_read.c - the entries of a stored matrix on a team, of all parts in the order of rows. */
+/* matrix_read.c - the entries of a stored matrix on the host, on a team those of all parts in the order of rows. */
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
@@ -81,7 +81,7 @@ static kry_status check_all_here(const kry_op *op)
         kryi_op_first(op)->table->kind, kry_team_size(op->dev));
 }
 
-kry_status kryi_matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
+static kry_status matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     const kry_op *first = kryi_op_first(op);
@@ -106,5 +106,19 @@ kry_status kryi_matrix_parts_download(const kry_op *op, kryi_csr *A)
     TRY(read_into(op, A));
 done:
     if (st < 0) kryi_csr_release(A);
+    return st;
+}
+
+kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
+{
+    kry_status st = KRY_OK;
+    kryi_matrix *A = op ? kryi_matrix_of(op) : NULL;
+
+    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
+    if (kryi_op_in_parts(op)) return matrix_read_parts(op, row_ptr, col, val);
+    CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
+    CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
+    TRY(kryi_matrix_read_entries(A, row_ptr, col, val));
+done:
     return st;
 }

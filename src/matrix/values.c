@@ -148,7 +148,7 @@ done:
     return st;
 }
 
-static kry_status read_entries(const kryi_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
+kry_status kryi_matrix_read_entries(const kryi_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     if (A->placed) return read_placed(A, row_ptr, col, val);
@@ -176,46 +176,9 @@ kry_status kryi_matrix_download(const kryi_matrix *A, kryi_csr *host)
     kry_status st = KRY_OK;
 
     TRY(kryi_csr_create(A->shape.rows, A->shape.cols, A->shape.type, A->nnz, host));
-    TRY(read_entries(A, host->row_ptr, host->col, host->val));
+    TRY(kryi_matrix_read_entries(A, host->row_ptr, host->col, host->val));
 done:
     if (st < 0) kryi_csr_release(host);
-    return st;
-}
-
-kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
-{
-    kry_status st = KRY_OK;
-    kryi_matrix *A = op ? kryi_matrix_of(op) : NULL;
-
-    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    if (kryi_op_in_parts(op)) return kryi_matrix_read_parts(op, row_ptr, col, val);
-    CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
-    CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    TRY(read_entries(A, row_ptr, col, val));
-done:
-    return st;
-}
-
-/* out := factor s_i s_j a_ij in another type. Entries off the diagonal may underflow to 0; numbers that
- * are too large and diagonal entries that underflow are refused. */
-static kry_status convert(const kryi_csr *A, kry_type type, double factor, const double *scale,
-                          void *out)
-{
-    kry_status st = KRY_OK;
-    static const char who[] = "kry_op_convert";
-
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-            double given = kryi_number_at(A->type, A->val, k);
-            double v = factor * (scale ? scale[i] * (given * scale[A->col[k]]) : given);
-            bool lost = type == KRY_F32 && A->col[k] == i && given != 0 && fabs(v) < FLT_MIN;
-            kryi_number_put(type, out, k, v);
-            CHECK(isfinite(kryi_number_at(type, out, k)) && !lost, KRY_ERR_UNSUPPORTED,
-                  "%s: entry (%lld, %lld) is %g, %g with its scaling: too %s for %s precision", who,
-                  (long long)i, (long long)A->col[k], given, v, lost ? "small" : "large",
-                  kry_type_name(type));
-        }
-done:
     return st;
 }
 
@@ -236,35 +199,5 @@ kry_status kryi_matrix_convert_surplus(const kryi_matrix *A, double factor, kryi
 done:
     free(sums);
     free(given);
-    return st;
-}
-
-kry_status kryi_matrix_convert(void *self, kry_type type, double factor, const double *scale,
-                               kry_op **copy)
-{
-    kryi_matrix *A = self;
-    kry_status st = KRY_OK;
-    kry_device *dev = kryi_device_for_copies(A->dev);
-    kry_matrix_params p = A->params;
-    kryi_csr host = { 0 };
-    void *val = NULL;
-
-    CHECK(!scale || (A->shape.rows == A->shape.cols && p.form != KRY_FLUX), KRY_ERR_UNSUPPORTED,
-          "kry_op_convert: a matrix in flux form, or one that is not square, is not scaled by a "
-          "diagonal");
-    TRY(kryi_matrix_download(A, &host));
-    TRY(kryi_alloc((size_t)host.row_ptr[host.rows], kry_type_size(type), &val));
-    TRY(convert(&host, type, factor, scale, val));
-    p.storage = KRY_GENERAL, p.duplicates = KRY_SUM; /* a wrapped matrix may have some */
-    if (*copy)
-        TRY(kry_op_update(*copy, val));
-    else
-        TRY(kryi_matrix_create(
-            dev, &(kryi_csr){ host.rows, host.cols, type, host.row_ptr, host.col, val }, &p, copy));
-    kryi_matrix_of(*copy)->format_is_free |= A->format_is_free;
-    TRY(kryi_matrix_convert_surplus(A, factor, kryi_matrix_of(*copy)));
-done:
-    free(val);
-    kryi_csr_release(&host);
     return st;
 }

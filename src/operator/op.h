@@ -115,6 +115,9 @@ typedef struct kryi_op_fused {
     /* What numbers that were just given to kry_op_update say against conjugate gradients. */
     kry_status (*inspect)(void *self, const void *values, kryi_finding *found);
 
+    /* The operator is a kryi_matrix. */
+    bool is_stored_matrix;
+
     /* KRY_SINGULAR holds by construction and after every update: no product has to check it. */
     bool sums_to_zero;
 
