@@ -10,13 +10,5 @@
  * for an A that promises to be positive, has no entries, or is a part of another on a team. Collective. Waits.
  * Cost  A's entries on the host, once; on ranks the rows of each on its own */
 kry_status kryi_find_null(const char *who, const kry_op *A);
-/*
- * kryi_csr_null_parts of an A on ranks: N->of is of the rows here, *here of them; the numbers are those of the whole.
- * Where there are more than 2^20 parts and empty rows, none is found.
- * Returns  KRY_ERR_UNSUPPORTED, on all ranks, if A has no entries to read. Collective. Waits.
- */
-kry_status kryi_find_null_on_ranks(const kry_op *A, int64_t *here, kryi_null_parts *N);
-/* number := its sum over all ranks. Collective. */
-kry_status kryi_null_add_ranks(const kry_op *A, double *number, size_t count);
 
 #endif
