@@ -39,8 +39,7 @@ typedef struct bicgstab {
     kry_sum *rho, *rr, *gamma,
         *gram; /* (r_j's, r_j'r_j); r_0'r_0; (u_(j+1)'s, u_(j+1)'u_(j+1)); all r_i'r_k */
     kryi_kernel *begin, *direction, *step, *all_products, *minimise, *reduce;
-    cl_mem scalars;      /* SCALARS for each column */
-    bool *random_shadow; /* of each column: the last one broke down at once; owned */
+    cl_mem scalars; /* SCALARS for each column */
 } bicgstab;
 
 static kry_vec *solution_of(const bicgstab *S) { return S->y ? S->y : kryi_cycle_x(S->W.poll.c); }
@@ -158,8 +157,7 @@ static kry_status choose_shadows(bicgstab *S)
     TRY(kry_vec_copy(&S->r[0], S->shadow));
     for (int j = 0; j < S->W.columns; j++) {
         kry_vec shadow = kryi_vec_column(S->shadow, j);
-        if (!S->W.poll.c[j].stopping->breakdowns) S->random_shadow[j] = false;
-        if (S->random_shadow[j]) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
+        if (S->W.poll.c[j].stopping->alternative) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
     }
 done:
     return st;
@@ -203,16 +201,13 @@ static kry_status bicgstab_cycle(void *self, kryi_cycle *c)
     TRY(kryi_krylov_add(S->W.K, S->y, S->t, kryi_cycle_x(S->W.poll.c)));
     for (int j = 0; j < S->W.columns; j++) {
         kryi_stopping *s = c[j].stopping;
-        if (!c[j].over)
-            kryi_stopping_retry(s, s->iteration - S->W.poll.start < S->l, &S->random_shadow[j]);
+        if (!c[j].over) kryi_stopping_retry(s, s->iteration - S->W.poll.start < S->l, true);
     }
 done:
     return st;
 }
 
 /* ---- the method ------------------------------------------------------------------------------ */
-
-static void bicgstab_destroy(void *self) { free(((bicgstab *)self)->random_shadow); }
 
 static kry_status allocate(bicgstab *S)
 {
@@ -232,7 +227,6 @@ static kry_status allocate(bicgstab *S)
     TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho, &S->gamma), 2));
     TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, SUMS_AT(&S->gram), 1));
     TRY(kryi_workspace_buffer(W, scalars, &S->scalars));
-    TRY(kryi_alloc((size_t)k, sizeof *S->random_shadow, &S->random_shadow));
 done:
     return st;
 }
@@ -289,6 +283,5 @@ const kryi_method kryi_bicgstab_method = {
     .create = bicgstab_create,
     .cycle = bicgstab_cycle,
     .bytes = bicgstab_bytes,
-    .destroy = bicgstab_destroy,
     .most_columns = INT_MAX,
 };

@@ -211,7 +211,7 @@ static kry_status gmres_cycle(void *self, kryi_cycle *c)
     }
     if (go) TRY(kryi_poll_close(&S->W.poll));
     TRY(add_to_x(S));
-    kryi_stopping_retry(s, s->iteration == S->W.poll.start, NULL);
+    kryi_stopping_retry(s, s->iteration == S->W.poll.start, false);
 done:
     return st;
 }

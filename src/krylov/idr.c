@@ -31,7 +31,7 @@ typedef struct idr {
     kry_sum *rr, *products, *omega; /* r'r; P'r or P'g; (t'r, t't) */
     kryi_kernel *begin, *test, *solve, *remove, *direction, *project, *update, *reduce;
     cl_mem scalars;
-    bool others; /* P was made anew, for the last ones broke down at once */
+    bool others; /* P are the alternative vectors */
 } idr;
 
 /* P'w */
@@ -158,8 +158,8 @@ static kry_status begin(idr *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     const kry_arg args[] = { ARG(S->scalars) };
 
-    if (!c->stopping->breakdowns && S->others) {
-        S->others = false;
+    if (S->others != c->stopping->alternative) {
+        S->others = c->stopping->alternative;
         TRY(make_P(S));
     }
     for (int i = 0; i < S->s; i++) { /* factors of 0 must not meet NaN */
@@ -188,9 +188,7 @@ static kry_status idr_cycle(void *self, kryi_cycle *c)
         TRY(check_residual(S));
         TRY(k < S->s ? step(S, k) : reduce(S));
     }
-    const bool barren = c->stopping->iteration - S->W.poll.start <= S->s, others = S->others;
-    kryi_stopping_retry(c->stopping, barren, &S->others);
-    if (S->others != others) TRY(make_P(S));
+    kryi_stopping_retry(c->stopping, c->stopping->iteration - S->W.poll.start <= S->s, true);
 done:
     return st;
 }

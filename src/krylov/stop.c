@@ -182,7 +182,7 @@ void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner)
     s->check_count = 0;
     s->end = KRY_END_NONE, s->end_value = 0;
     s->monitor_stopped = false;
-    s->breakdowns = 0;
+    s->breakdowns = 0, s->alternative = false;
     s->restarts = -1, s->stagnant = 0;
     s->last_true = -1, s->accepted = INFINITY;
     s->gradient = s->last_gradient = INFINITY;
@@ -211,15 +211,14 @@ done:
     return st;
 }
 
-bool kryi_stopping_retry(kryi_stopping *s, bool barren, bool *alternative)
+void kryi_stopping_retry(kryi_stopping *s, bool barren, bool has_alternative)
 {
     const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
 
-    if (!broke || (barren && (!alternative || *alternative))) return false;
-    if (alternative) *alternative = barren;
+    if (!broke || (barren && (!has_alternative || s->alternative))) return;
+    s->alternative = barren;
     s->end = KRY_END_NONE;
     s->breakdowns++;
-    return true;
 }
 
 /* ---- between cycles ---------------------------------------------------------------------- */

@@ -88,6 +88,8 @@ typedef struct kryi_stopping {
     double end_value; /* the number that decided */
     bool monitor_stopped;
     int breakdowns; /* after which the method restarted */
+    /* The next cycle is to use alternative vectors, such as a random shadow: the last one broke down and was of no use. */
+    bool alternative;
 
     /* ---- what the true residuals between cycles say ---- */
 
@@ -144,10 +146,9 @@ kry_status kryi_stopping_call_monitor(kryi_stopping *s, int64_t iteration);
  * history, and call the monitor. It may end the cycle: at the goal, by divergence, or if it is not finite. */
 kry_status kryi_stopping_test(kryi_stopping *s, int64_t entry, double residual, double goal);
 /* Where a cycle has broken down: restart from the true residual, unless it was of no use, with alternative vectors, too.
- * Returns whether the method restarts.
- *   barren       the cycle was of no use
- *   alternative  [in,out] it used alternative vectors; the next one is to use them; NULL: there are none */
-bool kryi_stopping_retry(kryi_stopping *s, bool barren, bool *alternative);
+ *   barren           the cycle was of no use
+ *   has_alternative  the method has alternative vectors, and follows s->alternative */
+void kryi_stopping_retry(kryi_stopping *s, bool barren, bool has_alternative);
 
 /* ---- between cycles, and at the end ---- */
 

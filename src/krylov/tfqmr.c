@@ -29,7 +29,6 @@ typedef struct tfqmr {
     kry_vec *y, *t;                                  /* NULL without M: y is x */
     kry_sum *rr, *sigma, *ww, *pair;                 /* r'r; (v's, v'v); w'w; (w's, w'w) */
     kryi_kernel *begin, *first, *second, *update, *image;
-    bool random_shadow; /* the last one broke down at once */
 } tfqmr;
 
 /* The stopping test, and unless it `only_tests` alpha, y2 and w. */
@@ -108,18 +107,18 @@ static kry_status begin(tfqmr *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->v, S->d, S->u2, S->y };
 
-    if (!c->stopping->breakdowns) S->random_shadow = false;
+    const bool random = c->stopping->alternative;
+
     TRY(kry_vec_copy(c->r, S->w));
     TRY(kry_vec_copy(c->r, S->y1));
-    TRY(S->random_shadow ? kryi_vec_fill_random(STREAM_SHADOW, S->shadow)
-                         : kry_vec_copy(c->r, S->shadow));
+    TRY(random ? kryi_vec_fill_random(STREAM_SHADOW, S->shadow) : kry_vec_copy(c->r, S->shadow));
     for (size_t i = 0; i < COUNT(empty); i++)
         if (empty[i]) TRY(kry_vec_fill(empty[i], 0)); /* beta = 0 must not meet NaN */
     TRY(kry_vec_dot_sum(S->w, S->w, S->rr));
     TRY(kryi_vec_dot_pair(S->w, S->shadow, S->pair));
     TRY(kryi_layout_reduce(S->w->layout, &S->pair, 1));
     TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
-    const cl_int iteration = (cl_int)S->W.poll.start, is_r = !S->random_shadow;
+    const cl_int iteration = (cl_int)S->W.poll.start, is_r = !random;
     const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
                              ARG(S->W.poll.step) };
     TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, COUNT(args)));
@@ -145,7 +144,7 @@ static kry_status tfqmr_cycle(void *self, kryi_cycle *c)
         TRY(image(S));
     }
     TRY(kryi_krylov_add(S->W.K, S->y, S->t, S->W.poll.c->x));
-    kryi_stopping_retry(c->stopping, c->stopping->iteration == S->W.poll.start, &S->random_shadow);
+    kryi_stopping_retry(c->stopping, c->stopping->iteration == S->W.poll.start, true);
 done:
     return st;
 }
