@@ -99,8 +99,8 @@ MAYBE_UNUSED static void check_dots(const kry_op *M, const char *why)
     kry_sum *sum = NULL;
 
     OK(kry_sum_create(device(), 2, &sum));
-    OK(kryi_op_run_dots(M, R.v, Z.v, sum));
-    OK(kryi_sum_read(&device()->layout, sum, pair));
+    OK(apply_dots(M, R.v, Z.v, sum));
+    OK(read_sum(device(), sum, pair));
     double *z = guarded_read(&Z);
     OK(kry_op_apply(M, 1, R.v, 0, Z.v));
     double *alone = guarded_read(&Z);

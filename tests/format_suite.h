@@ -5,7 +5,6 @@
 #ifndef KRY_FORMAT_SUITE_H
 #define KRY_FORMAT_SUITE_H
 
-#include "base/hooks.h"
 #include "op_suite.h"
 #include "patterns.h"
 
@@ -80,10 +79,10 @@ static kry_status create(const matrix *A, kry_type type, const kry_matrix_params
                          kry_op **op)
 {
     void *val = in_type(type, A->val, A->nnz);
-    kryi_test_parts = (int)random_below(4); /* the host's loops */
+    cut_loops((int)random_below(4)); /* the host's loops */
     kry_status st =
         kry_csr_create(device(), type, A->rows, A->cols, A->row_ptr, A->col, val, params, op);
-    kryi_test_parts = 0;
+    cut_loops(0);
     free(val);
     return st;
 }

@@ -114,7 +114,7 @@ static void op_suite_transpose(op_suite_blocks *s, int64_t offset)
 {
     const matrix *A = s->A;
     bool offered =
-        s->op->table->apply_transpose || (kry_op_get_shape(s->op)->traits & KRY_SYMMETRIC);
+        op_table(s->op)->apply_transpose || (kry_op_get_shape(s->op)->traits & KRY_SYMMETRIC);
     op_suite_blocks t = { .op = s->op, .A = A, .type = s->type, .k = s->k };
 
     t.x = random_array(s->type, A->rows * s->k);
@@ -162,7 +162,7 @@ static void op_suite_diagonal(op_suite_blocks *s, int64_t offset)
     const matrix *A = s->A;
     guarded D = guarded_create(s->type, A->rows, 1, offset, NULL);
 
-    if (!s->op->table->diagonal) {
+    if (!op_table(s->op)->diagonal) {
         REFUSES(kry_op_diagonal(s->op, D.v), KRY_ERR_UNSUPPORTED, "diagonal");
     } else if (A->rows != A->cols) {
         REFUSES(kry_op_diagonal(s->op, D.v), KRY_ERR_SHAPE, "diagonal");

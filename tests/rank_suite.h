@@ -6,7 +6,6 @@
 #define KRY_RANK_SUITE_H
 
 #include "ranks.h"
-#include "sparse/partition.h"
 
 enum { MOST = 40000 }; /* numbers in shared memory */
 typedef struct board {
@@ -41,18 +40,6 @@ static kry_status create_rows(kry_device *team, kry_type type, const kry_problem
     kry_status st = kry_csr_create_rows(team, type, begin, rows, row_ptr, col, val, params, A);
     free(row_ptr), free(col), free(val);
     return st;
-}
-
-/* A team of this process alone, that is to give the same. */
-static kry_device *team_here(int size, kry_team_params params)
-{
-    kry_device *part[MOST_RANKS], *team;
-
-    params.struct_size = sizeof params, params.use_all = true;
-    for (int i = 0; i < size; i++) GOOD(kry_device_open(NULL, &part[i]));
-    GOOD(kry_team_create(part, size, &params, &team));
-    for (int i = 0; i < size; i++) kry_device_release(&part[i]);
-    return team;
 }
 
 /* ---- systems ----------------------------------------------------------------------------------- */
@@ -177,15 +164,14 @@ static void matrix_on_both(both *b, const char *spec, const kry_matrix_params *p
                            const int64_t *cut)
 {
     kry_problem *p;
-    int64_t first[MOST_RANKS + 1], multiple = 1, chunk;
+    int64_t first[MOST_RANKS + 1];
 
     GOOD(kry_problem_create(spec, 7, &p));
     b->n = p->n;
     NEED(p->n <= MOST, "%s", spec);
     b->rhs = calloc((size_t)p->n, sizeof *b->rhs);
     memcpy(b->rhs, p->rhs, (size_t)p->n * sizeof *b->rhs);
-    if (b->ranks->team->reproducible) kryi_split_chunks(p->n, 1, &multiple, &chunk);
-    if (!cut) GOOD(kryi_partition_by_rows(p->n, p->row_ptr, b->w->size, NULL, multiple, first));
+    if (!cut) GOOD(cut_as_team(b->ranks, p->n, p->row_ptr, b->w->size, first));
     GOOD(create_rows(b->ranks, b->type, p, cut ? cut : first, b->w->rank, params, &b->on_ranks));
     if (b->team) {
         void *val = in_type(b->type, p->val, p->nnz);

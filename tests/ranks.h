@@ -346,4 +346,16 @@ MAYBE_UNUSED static kry_device *ranks_team(wires *w, kry_team_params params)
     return team;
 }
 
+/* A team of this process alone, that is to give the same. */
+MAYBE_UNUSED static kry_device *team_here(int size, kry_team_params params)
+{
+    kry_device *part[MOST_RANKS], *team;
+
+    params.struct_size = sizeof params, params.use_all = true;
+    for (int i = 0; i < size; i++) GOOD(kry_device_open(NULL, &part[i]));
+    GOOD(kry_team_create(part, size, &params, &team));
+    for (int i = 0; i < size; i++) kry_device_release(&part[i]);
+    return team;
+}
+
 #endif

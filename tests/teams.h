@@ -55,8 +55,9 @@ MAYBE_UNUSED static kry_device *open_team(int parts, kry_team_params params)
 
     for (int i = 0; params.shares && i < parts; i++) want.shares[i] = params.shares[i];
     for (k = kept_teams; k; k = k->next)
-        if (k->team->refs == 1 && k->parts == parts && k->reproducible == want.reproducible &&
-            k->by_graph == want.by_graph && !strcmp(k->profile, present_profile()) &&
+        if (device_references(k->team) == 1 && k->parts == parts &&
+            k->reproducible == want.reproducible && k->by_graph == want.by_graph &&
+            !strcmp(k->profile, present_profile()) &&
             !memcmp(k->shares, want.shares, sizeof want.shares))
             return kry_device_retain(k->team);
     if (!kept_teams) atexit(close_kept_teams);
@@ -73,7 +74,7 @@ MAYBE_UNUSED static kry_device *open_team(int parts, kry_team_params params)
 /* Nothing holds on to it any more. */
 MAYBE_UNUSED static void close_team(kry_device **team)
 {
-    assert_int_equal((*team)->refs, is_kept(*team) ? 2 : 1);
+    assert_int_equal(device_references(*team), is_kept(*team) ? 2 : 1);
     kry_device_release(team);
 }
 

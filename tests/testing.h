@@ -177,7 +177,7 @@ MAYBE_UNUSED static kry_device *open_pieces(int pieces)
 
 /* Leave a test of what the host device does not do. */
 #define NOT_ON_HOST(what) \
-    if (kryi_device_is_host(device())) SKIP("no " what " on the host device")
+    if (is_host(device())) SKIP("no " what " on the host device")
 
 /* Sums and scalars are of this type. */
 MAYBE_UNUSED static kry_type acc_type(void)
@@ -192,8 +192,9 @@ MAYBE_UNUSED static int close_device(void **state)
 
     (void)state;
     for (kept_device *k; (k = kept_devices);) {
-        if (k->dev->refs != 1)
-            print_error("the device has %d references left instead of 1\n", k->dev->refs), bad = 1;
+        const int references = device_references(k->dev);
+        if (references != 1)
+            print_error("the device has %d references left instead of 1\n", references), bad = 1;
         else
             kry_device_release(&k->dev);
         kept_devices = k->next;
@@ -251,14 +252,14 @@ static kry_type type_single MAYBE_UNUSED = KRY_F32, type_double MAYBE_UNUSED = K
 MAYBE_UNUSED static int on_cpu_kernels(void **state)
 {
     (void)state;
-    if (!kryi_device_is_host(device())) use_profile(NULL);
+    if (!is_host(device())) use_profile(NULL);
     return 0;
 }
 
 MAYBE_UNUSED static int on_gpu_kernels(void **state)
 {
     (void)state;
-    if (!kryi_device_is_host(device())) use_profile("gpu-kernels");
+    if (!is_host(device())) use_profile("gpu-kernels");
     return 0;
 }
 
@@ -292,14 +293,31 @@ MAYBE_UNUSED static kry_vec *vec_of(kry_type type, const double *numbers, int64_
 /* All that the vector holds, column by column; to be freed. */
 MAYBE_UNUSED static double *numbers_of(const kry_vec *v)
 {
-    double *out = calloc((size_t)(v->n * v->k) + 1, sizeof *out);
-    void *host = calloc((size_t)(v->n * v->k) + 1, kry_type_size(v->type));
+    const kry_type type = kry_vec_type(v);
+    const int64_t count = kry_vec_rows(v) * kry_vec_cols(v);
+    double *out = calloc((size_t)count + 1, sizeof *out);
+    void *host = calloc((size_t)count + 1, kry_type_size(type));
     assert_non_null(out);
     assert_non_null(host);
     OK(kry_vec_read(v, host));
-    for (int64_t i = 0; i < v->n * v->k; i++) out[i] = at(v->type, host, i);
+    for (int64_t i = 0; i < count; i++) out[i] = at(type, host, i);
     free(host);
     return out;
+}
+
+/* Doubles from and to a vector of either type on any device, column after column. */
+MAYBE_UNUSED static void write_doubles(kry_vec *v, const double *numbers)
+{
+    void *host = in_type(kry_vec_type(v), numbers, kry_vec_rows(v) * kry_vec_cols(v));
+    OK(kry_vec_write(v, host));
+    free(host);
+}
+
+MAYBE_UNUSED static void read_doubles(const kry_vec *v, double *numbers)
+{
+    double *found = numbers_of(v);
+    memcpy(numbers, found, (size_t)(kry_vec_rows(v) * kry_vec_cols(v)) * sizeof *found);
+    free(found);
 }
 
 /* ---- vectors between guard zones ----------------------------------------------------------------
@@ -310,8 +328,8 @@ static const double guard_value = 777.25;
 
 /* An n-by-k block that starts `offset` numbers after the guard zone in a larger buffer. */
 typedef struct guarded {
-    kry_vec *v;
-    cl_mem buffer;
+    kry_vec *v, *whole;
+    cl_mem buffer; /* of `whole` */
     kry_type type;
     int64_t numbers, first, all;
 } guarded;
@@ -323,7 +341,7 @@ static void guarded_write(guarded *g, const double *numbers)
     for (int64_t i = 0; i < g->all; i++) put(g->type, host, i, guard_value);
     for (int64_t i = 0; i < g->numbers; i++)
         put(g->type, host, g->first + i, numbers ? numbers[i] : (double)NAN);
-    OK(kryi_buffer_write(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
+    OK(kry_vec_write(g->whole, host));
     free(host);
 }
 
@@ -336,7 +354,8 @@ MAYBE_UNUSED static guarded guarded_create(kry_type type, int64_t n, int64_t k, 
     guarded g = { .type = type, .numbers = n * k, .first = GUARD + offset };
 
     g.all = g.first + g.numbers + GUARD;
-    OK(kryi_buffer_create(device(), (size_t)g.all * kry_type_size(type), &g.buffer));
+    OK(kry_vec_create(device(), type, g.all, 1, &g.whole));
+    g.buffer = kry_vec_buffer(g.whole, NULL);
     OK(kry_vec_wrap(device(), type, n, k, g.buffer, g.first, &g.v));
     guarded_write(&g, numbers);
     return g;
@@ -349,7 +368,7 @@ MAYBE_UNUSED static double *guarded_read(const guarded *g)
     double *numbers = calloc((size_t)g->numbers + 1, sizeof *numbers);
     assert_non_null(host);
     assert_non_null(numbers);
-    OK(kryi_buffer_read(device(), g->buffer, 0, (size_t)g->all * kry_type_size(g->type), host));
+    OK(kry_vec_read(g->whole, host));
     for (int64_t i = 0; i < g->all; i++) {
         bool inside = i >= g->first && i < g->first + g->numbers;
         double v = at(g->type, host, i);
@@ -366,7 +385,7 @@ MAYBE_UNUSED static double *guarded_read(const guarded *g)
 MAYBE_UNUSED static void guarded_release(guarded *g)
 {
     kry_vec_release(&g->v);
-    if (g->buffer) kryi_buffer_release(device(), &g->buffer);
+    kry_vec_release(&g->whole);
 }
 
 /* The same bits, NaN included. */

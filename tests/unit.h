@@ -10,14 +10,16 @@
 #include <cmocka.h>
 /* clang-format on */
 
-#include "base/hooks.h"
-#include "operator/op.h"
+#include "exit.h"
+#include "hooks.h"
+#include <kry/opencl.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Leave a test that has nothing to test here. cmocka's skip() says "not ok", which Meson takes
@@ -52,11 +54,25 @@ static inline bool take_decimal_comma(void)
     return taken;
 }
 
+/* Seconds of a clock that only goes forward. */
+static inline double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 #define OK(call)                                                                                  \
     do {                                                                                          \
         kry_status ok_ = (call);                                                                  \
         if (ok_ != KRY_OK) fail_msg("%s: %s: %s", #call, kry_status_text(ok_), kry_last_error()); \
     } while (0)
+
+/* The device whose kernels were compiled with the library. */
+static inline bool is_host(const kry_device *dev)
+{
+    return !strcmp(kry_device_get_info(dev)->kind, "host");
+}
 
 /* ---- fork ------------------------------------------------------------------------------- */
 
@@ -85,11 +101,9 @@ static inline int exit_of_child(void (*child)(void *user), void *user)
 
 static bool request_failed; /* whether the last FAILING came to its request */
 
-static inline void fail_request(int64_t k) { kryi_test_fail_at = (int)k; }
 static inline kry_status end_request(kry_status st)
 {
-    request_failed = kryi_test_fail_at < 0;
-    kryi_test_fail_at = -1;
+    request_failed = end_requests();
     return st;
 }
 

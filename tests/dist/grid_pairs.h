@@ -47,8 +47,8 @@ MAYBE_UNUSED static pair pair_create(const grid *g, kry_type type, kry_device *t
     OK(kry_stencil_create(q.dev[0], type, &p, &q.op[0]));
     memcpy(p.blocks, blocks, sizeof p.blocks);
     OK(kry_stencil_create(q.dev[1], type, &p, &q.op[1]));
-    assert_int_equal(q.op[1]->shape.rows, q.n);
-    assert_int_equal(q.op[1]->shape.traits, q.op[0]->shape.traits);
+    assert_int_equal(kry_op_get_shape(q.op[1])->rows, q.n);
+    assert_int_equal(kry_op_get_shape(q.op[1])->traits, kry_op_get_shape(q.op[0])->traits);
     return q;
 }
 

@@ -5,7 +5,6 @@
 #ifndef KRY_TEAM_SUITE_H
 #define KRY_TEAM_SUITE_H
 
-#include "operator/op_parts.h"
 #include "teams.h"
 #include <kry/problem.h>
 
@@ -63,7 +62,7 @@ MAYBE_UNUSED static pair pair_of(const char *spec, const team *t, kry_type type)
     memcpy(p.rhs, p.problem->rhs, (size_t)p.n * sizeof *p.rhs);
     p.one = stored_on(device(), type, p.problem);
     p.all = stored_on(p.dev, type, p.problem);
-    assert_int_equal(kryi_op_parts(p.all), t->parts);
+    assert_int_equal(kry_team_size(kry_op_device(p.all)), t->parts);
     return p;
 }
 
@@ -77,8 +76,8 @@ MAYBE_UNUSED static pair grid_pair_of(const kry_stencil_params *params, const te
     memset(whole.blocks, 0, sizeof whole.blocks);
     OK(kry_stencil_create(device(), type, &whole, &p.one));
     OK(kry_stencil_create(p.dev, type, params, &p.all));
-    assert_int_equal(kryi_op_parts(p.all), t->parts);
-    p.n = p.one->shape.rows;
+    assert_int_equal(kry_team_size(kry_op_device(p.all)), t->parts);
+    p.n = kry_op_get_shape(p.one)->rows;
     double *numbers = random_array(type, p.n);
     kry_vec *x = vec_on(device(), type, numbers, p.n, 1), *b;
     OK(kry_vec_create(device(), type, p.n, 1, &b));
@@ -114,11 +113,11 @@ MAYBE_UNUSED static void assert_close(const double *got, const double *want, int
 /* y := op x for the same x, poisoned before; to be freed. */
 MAYBE_UNUSED static double *product_of(const kry_op *op, const double *x)
 {
-    int64_t n = op->shape.rows;
+    int64_t n = kry_op_get_shape(op)->rows;
     double *poison = calloc((size_t)n, sizeof *poison);
     for (int64_t i = 0; i < n; i++) poison[i] = (double)NAN;
-    kry_vec *in = vec_on(op->dev, op->shape.type, x, n, 1),
-            *out = vec_on(op->dev, op->shape.type, poison, n, 1);
+    kry_vec *in = vec_on(kry_op_device(op), kry_op_get_shape(op)->type, x, n, 1),
+            *out = vec_on(kry_op_device(op), kry_op_get_shape(op)->type, poison, n, 1);
     OK(kry_op_apply(op, 1, in, 0, out));
     double *y = numbers_of(out);
     kry_vec_release(&in);
@@ -130,9 +129,9 @@ MAYBE_UNUSED static double *product_of(const kry_op *op, const double *x)
 MAYBE_UNUSED static void same_products(const kry_op *one, const kry_op *all, double bound,
                                        const char *what)
 {
-    double *x = random_array(one->shape.type, one->shape.rows);
+    double *x = random_array(kry_op_get_shape(one)->type, kry_op_get_shape(one)->rows);
     double *want = product_of(one, x), *got = product_of(all, x);
-    assert_close(got, want, one->shape.rows, bound, what);
+    assert_close(got, want, kry_op_get_shape(one)->rows, bound, what);
     free(x), free(want), free(got);
 }
 
@@ -148,9 +147,9 @@ typedef struct outcome {
 MAYBE_UNUSED static outcome try_to_solve(const kry_op *S, const double *rhs)
 {
     outcome o;
-    int64_t n = S->shape.rows;
-    kry_vec *b = vec_on(S->dev, S->shape.type, rhs, n, 1), *x;
-    OK(kry_vec_create(S->dev, S->shape.type, n, 1, &x));
+    int64_t n = kry_op_get_shape(S)->rows;
+    kry_vec *b = vec_on(kry_op_device(S), kry_op_get_shape(S)->type, rhs, n, 1), *x;
+    OK(kry_vec_create(kry_op_device(S), kry_op_get_shape(S)->type, n, 1, &x));
     OK(kry_vec_fill(x, 0));
     o.status = kry_solve(S, b, x, &o.res);
     o.x = numbers_of(x);

@@ -1,120 +1,9 @@
 /*
- * test_blocks.c - grids cut across two or three axes: how many blocks, which unknowns they have, and that operators on a
- * team in blocks are those of one device.
+ * test_blocks.c - grids cut across two or three axes: operators on a team in blocks are those of one device. How many
+ * blocks there are and which unknowns they have is in tests/unit/test_partition.c.
  */
-#include "grid/stencil.h"
 #include "grid_pairs.h"
-#include "team/boxes.h"
 #include <kry/precond.h>
-
-/* ---- the rule -------------------------------------------------------------------------------- */
-
-static kryi_grid_cut cut_of(int64_t x, int64_t y, int64_t z, int axes)
-{
-    return (kryi_grid_cut){ .size = { x, y, z }, .axes = axes };
-}
-
-static void expect(const kryi_grid_cut *g, int parts, int x, int y, int z)
-{
-    int got[3];
-
-    kryi_boxes_choose(g, parts, got);
-    if (got[0] != x || got[1] != y || got[2] != z)
-        fail_msg("%d parts of %d x %d x %d: %d x %d x %d, not %d x %d x %d", parts, (int)g->size[0],
-                 (int)g->size[1], (int)g->size[2], got[0], got[1], got[2], x, y, z);
-}
-
-static void choose__slabs_of_few_and_boxes_of_many(void **state)
-{
-    (void)state;
-    kryi_grid_cut cube = cut_of(64, 64, 64, 3), plane = cut_of(128, 128, 1, 2),
-                  rod = cut_of(8, 8, 1000, 3);
-    expect(&cube, 1, 1, 1, 1);
-    expect(&cube, 2, 1, 1, 2);
-    expect(&cube, 4, 1, 1, 4);
-    expect(&cube, 6, 1, 1, 6);
-    expect(&cube, 7, 1, 1, 7);
-    expect(&cube, 8, 2, 2, 2);
-    expect(&cube, 16, 2, 2, 4);
-    expect(&cube, 64, 4, 4, 4);
-    expect(&cube, 67, 0, 0, 0); /* a prime, and more than layers */
-    expect(&cube, 66, 2, 3, 11);
-    expect(&plane, 4, 1, 4, 1);
-    expect(&plane, 16, 1, 16, 1); /* half of it would be worth no more */
-    expect(&plane, 25, 5, 5, 1);
-    expect(&rod, 64, 1, 1, 64); /* its cross-section is small */
-    kryi_grid_cut ring = cube;  /* what goes round has two neighbours from two parts on */
-    for (int a = 0; a < 3; a++) ring.periodic[a] = true;
-    expect(&ring, 8, 1, 1, 8);
-    assert_int_equal(kryi_boxes_words(&ring, (int[]){ 2, 2, 2 }), 6 * 32 * 32);
-    assert_int_equal(kryi_boxes_words(&cube, (int[]){ 2, 2, 2 }), 3 * 32 * 32);
-    assert_int_equal(kryi_boxes_words(&cube, (int[]){ 1, 1, 64 }), 2 * 64 * 64);
-}
-
-/* No boxes send less than those that were chosen; and if they were, less than half of what slabs send. */
-static void choose__no_boxes_send_less(void **state)
-{
-    (void)state;
-    for (int turn = 0; turn < 60; turn++) {
-        const int axes = 2 + turn % 2, parts = 1 + (int)random_below(40);
-        kryi_grid_cut g = cut_of(1 + random_below(30), 1 + random_below(30),
-                                 axes == 3 ? 1 + random_below(30) : 1, axes);
-        int got[3], least[3] = { 0 };
-        int64_t words = INT64_MAX;
-        for (int a = 0; a < axes; a++) g.periodic[a] = random_below(3) == 0;
-        for (int x = 1; x <= parts; x++)
-            for (int y = 1; x * y <= parts; y++) {
-                const int some[3] = { x, y, parts / (x * y) };
-                if (x * y * some[2] != parts || x > g.size[0] || y > g.size[1] ||
-                    some[2] > g.size[2])
-                    continue;
-                if (kryi_boxes_words(&g, some) < words)
-                    words = kryi_boxes_words(&g, some), memcpy(least, some, sizeof some);
-            }
-        kryi_boxes_choose(&g, parts, got);
-        const int slabs[3] = { 1, axes == 3 ? 1 : parts, axes == 3 ? parts : 1 };
-        const bool fit = parts <= g.size[axes - 1];
-        if (words == INT64_MAX) {
-            assert_int_equal(got[0], 0);
-        } else if (fit && 2 * words >= kryi_boxes_words(&g, slabs)) {
-            assert_memory_equal(got, slabs, sizeof got);
-        } else {
-            assert_int_equal(kryi_boxes_words(&g, got), words);
-        }
-    }
-}
-
-/* ---- places ---------------------------------------------------------------------------------- */
-
-/* Every unknown lies in one box, whose neighbours know it. */
-static void boxes__have_each_unknown_once(void **state)
-{
-    (void)state;
-    int64_t x[] = { 0, 2, 5 }, y[] = { 0, 1, 4, 6 }, z[] = { 0, 3, 4 }, i;
-    const kryi_boxes B = { .size = { 5, 6, 4 }, .parts = { 2, 3, 2 }, .begin = { x, y, z } };
-    bool seen[120] = { false };
-
-    for (int r = 0; r < 12; r++) {
-        const kryi_grid_box box = kryi_boxes_part(&B, r);
-        for (int64_t j = 0; j < box.size[0] * box.size[1] * box.size[2]; j++) {
-            const int64_t row = kryi_boxes_row(&B, r, j);
-            assert_true(row >= 0 && row < 120 && !seen[row]);
-            seen[row] = true;
-            assert_int_equal(kryi_boxes_find(&B, row, &i), r);
-            assert_int_equal(i, j);
-        }
-        for (int a = 0; a < 3; a++)
-            for (int high = 0; high < 2; high++) {
-                const int to = kryi_boxes_beside(&B, r, a, high, false),
-                          round = kryi_boxes_beside(&B, r, a, high, true);
-                const int64_t end = high ? B.parts[a] - 1 : 0;
-                if (box.at[a] == end) assert_int_equal(to, -1);
-                if (to >= 0) assert_int_equal(to, round);
-                assert_int_equal(kryi_boxes_beside(&B, round, a, !high, true), r);
-            }
-    }
-    for (int row = 0; row < 120; row++) assert_true(seen[row]);
-}
 
 /* ---- on a team ------------------------------------------------------------------------------- */
 
@@ -265,9 +154,7 @@ static void blocks__refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choose__slabs_of_few_and_boxes_of_many),
-        cmocka_unit_test(choose__no_boxes_send_less),
-        cmocka_unit_test(boxes__have_each_unknown_once),
+
         cmocka_unit_test(blocks__on_a_team),
         cmocka_unit_test(blocks__refusals),
     };

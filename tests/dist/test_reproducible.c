@@ -1,8 +1,5 @@
 /* test_reproducible.c - teams in reproducible mode: the same bits on any number of devices. */
 #include "grids.h"
-#include "matrix/matrix_parts.h"
-#include "operator/op_parts.h"
-#include "team/split.h"
 #include "teams.h"
 
 static const int counts[] = { 1, 2, 5 };
@@ -82,6 +79,16 @@ static void same_bits(const outcome *got, const outcome *want, const char *what,
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
+/* How many parts have rows of a vector of n. */
+static int parts_of(kry_device *team, kry_type type, int64_t n)
+{
+    kry_vec *v;
+    OK(kry_vec_create(team, type, n, 1, &v));
+    const int parts = kry_vec_parts(v);
+    kry_vec_release(&v);
+    return parts;
+}
+
 static void compare_matrix(kry_type type, const char *spec, const char *format, const char *options)
 {
     static const double uneven[] = { 3, 1, 2, 5, 1 };
@@ -99,13 +106,12 @@ static void compare_matrix(kry_type type, const char *spec, const char *format, 
                                      .traits = p->singular ? KRY_SINGULAR : KRY_POSITIVE };
         OK(kry_format_parse(format, &params));
         kry_op *A = matrix_on(team, type, p, &params);
-        assert_int_equal(kryi_op_split(A)->members, parts);
-        assert_non_null(kryi_extended_of(kryi_op_on_part(A, 0)));
+        assert_int_equal(parts_of(team, type, p->n), parts);
+        assert_true(is_extended(A));
         outcome got = solve_system(A, type, options, 100000);
         if (t == 0) {
             want = got;
-            print_message("# %s: %lld iterations, %lld chunks\n", what, (long long)got.iterations,
-                          (long long)kryi_op_split(A)->most_chunks);
+            print_message("# %s: %lld iterations\n", what, (long long)got.iterations);
         } else {
             same_bits(&got, &want, what, parts);
             outcome_release(&got);
@@ -185,7 +191,7 @@ static void compare_grid(kry_type type, const grid *g, bool attaches, const char
         kry_stencil_params p = grid_params(g, k);
         kry_op *A;
         OK(kry_stencil_create(team, type, &p, &A));
-        assert_int_equal(kryi_op_split(A)->members, counts[t]);
+        assert_int_equal(parts_of(team, type, kry_op_get_shape(A)->rows), counts[t]);
         if (attaches) attach_constants(A, type);
         outcome got = solve_system(A, type, options, 100000);
         if (t == 0) {
@@ -245,20 +251,6 @@ static void dots__do_not_depend_on_the_parts(void **state)
         }
         free(hx), free(hy);
     }
-}
-
-static void chunks__cover_all_rows(void **state)
-{
-    (void)state;
-    static const int64_t layers[] = { 1, 2, 13, 64, 1000, 4096, 262144 };
-    for (int64_t n = 1; n < INT64_C(3000000000); n = n * 3 + 1)
-        for (size_t i = 0; i < COUNT(layers); i++) {
-            int64_t unit, chunk, all = (n + layers[i] - 1) / layers[i] * layers[i];
-            kryi_split_chunks(all, layers[i], &unit, &chunk);
-            assert_int_equal(unit % layers[i], 0);
-            assert_true(chunk >= 1 && chunk <= unit);
-            assert_true(kryi_split_count_chunks(all, unit, chunk) <= KRY_SUM_CAPACITY);
-        }
 }
 
 static void values__can_be_new(void **state)
@@ -350,7 +342,6 @@ static void devices_without_double__give_the_same_bits(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks__cover_all_rows),
         BOTH(dots__do_not_depend_on_the_parts),
         BOTH(matrices__give_the_same_bits),
         { "preconditioners__give_the_same_bits/double", preconditioners__give_the_same_bits, NULL,

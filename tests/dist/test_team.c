@@ -1,7 +1,4 @@
 /* test_team.c - several devices as one: vectors, matrices and solves, against one device and plain C. */
-#include "operator/direction.h"
-#include "operator/op_parts.h"
-#include "team/split.h"
 #include "teams.h"
 #include <pthread.h>
 
@@ -96,7 +93,7 @@ static void vectors__hand_out_their_parts(void **state)
         assert_int_equal(first, next);
         assert_ptr_equal(kry_vec_device(part), kry_team_part(team, i));
         double *here = numbers_of(part);
-        assert_memory_equal(here, h + first, (size_t)part->n * sizeof *h);
+        assert_memory_equal(here, h + first, (size_t)kry_vec_rows(part) * sizeof *h);
         next += kry_vec_rows(part);
         free(here);
         kry_vec_release(&part);
@@ -175,6 +172,25 @@ static void matrices__of_all_formats(void **state)
     }
 }
 
+/* How many rows part i has of vectors of n rows; in_order, if it is not NULL: whether they are those from *first on. */
+static int64_t rows_of_part(kry_device *team, kry_type type, int64_t n, int i, int64_t *first,
+                            bool *in_order)
+{
+    double *places = calloc((size_t)n, sizeof *places);
+    assert_non_null(places);
+    for (int64_t k = 0; k < n; k++) places[k] = (double)k;
+    kry_vec *v = vec_on(team, type, places, n, 1), *part;
+
+    OK(kry_vec_part(v, i, first, &part));
+    double *here = numbers_of(part);
+    const int64_t rows = kry_vec_rows(part);
+    for (int64_t k = 0; in_order && k < rows; k++)
+        *in_order = (k == 0 || *in_order) && here[k] == (double)(*first + k);
+    free(here), free(places);
+    kry_vec_release(&part), kry_vec_release(&v);
+    return rows;
+}
+
 static void matrices__split_by_graph_or_unevenly(void **state)
 {
     kry_type type = type_of(state);
@@ -182,16 +198,19 @@ static void matrices__split_by_graph_or_unevenly(void **state)
     static const double shares[] = { 3, 1, 2 };
     kry_device *team = open_team(3, (kry_team_params){ .shares = shares });
     kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
-    const kryi_split *s = kryi_op_split(A);
+    int64_t first[2], rows[2];
 
-    NEAR((double)kryi_split_rows(s, 0) / (double)kryi_split_rows(s, 1), 3, 0.1, "shares");
+    for (int i = 0; i < 2; i++) rows[i] = rows_of_part(team, type, p->n, i, &first[i], NULL);
+    NEAR((double)rows[0] / (double)rows[1], 3, 0.1, "shares");
     check_product(A, p, type);
     kry_op_release(&A);
     close_team(&team);
 #ifdef KRY_HAVE_METIS
     team = open_team(3, (kry_team_params){ .by_graph = true });
     A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
-    assert_non_null(kryi_op_split(A)->row);
+    bool in_order;
+    rows_of_part(team, type, p->n, 1, first, &in_order);
+    assert_false(in_order); /* the rows of a part do not follow each other */
     check_product(A, p, type);
     kry_op_release(&A);
     close_team(&team);
@@ -564,42 +583,6 @@ static void small_systems__use_fewer_devices(void **state)
 
 /* ---- failures ---------------------------------------------------------------------------------------- */
 
-static kry_status fail_later(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                             kry_sum *sum)
-{
-    (void)self, (void)d, (void)p, (void)q, (void)sum;
-    return kry_fail(KRY_ERR_DEVICE, "lost on purpose");
-}
-
-/* A part that fails in the middle of a solve: an error that names it, and all go on afterwards. */
-static void a_lost_part__is_named(void **state)
-{
-    kry_type type = type_of(state);
-    kry_problem *p = problem("poisson2d:25");
-    kry_device *team = open_team(3, (kry_team_params){ 0 });
-    kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
-    kry_vec *x, *b = vec_on(team, type, p->rhs, p->n, 1);
-    kry_op *local = (kry_op *)kryi_op_on_part(A, 1);
-    const kryi_op_fused *good = local->fused;
-    kryi_op_fused bad = *good;
-
-    bad.apply_direction = fail_later;
-    OK(kry_vec_create(team, type, p->n, 1, &x));
-    OK(kry_pcg_create(A, NULL, &S));
-    local->fused = &bad;
-    REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "device 1 of 3");
-    REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "lost on purpose");
-    local->fused = good;
-    OK(kry_vec_fill(x, 0));
-    OK(kry_solve(S, b, x, NULL));
-    kry_op_release(&S);
-    kry_op_release(&A);
-    kry_vec_release(&x);
-    kry_vec_release(&b);
-    close_team(&team);
-    kry_problem_release(&p);
-}
-
 static void bad_input__has_a_sentence(void **state)
 {
     (void)state;
@@ -646,8 +629,8 @@ static void bad_input__has_a_sentence(void **state)
     REFUSES(kry_pcg_create(A, KRY_PCG(.precond = M), &T), KRY_ERR_ARGUMENT, "another device");
     static const kry_op_table own = { .struct_size = sizeof own, .kind = "mine" };
     kry_op_table mine = own;
-    mine.apply = M->table->apply;
-    REFUSES(kry_op_create(team, &mine, NULL, &A->shape, &T), KRY_ERR_UNSUPPORTED,
+    mine.apply = op_table(M)->apply;
+    REFUSES(kry_op_create(team, &mine, NULL, kry_op_get_shape(A), &T), KRY_ERR_UNSUPPORTED,
             "'mine' is for one");
     kry_op_release(&M);
     kry_op_release(&plain);
@@ -701,10 +684,10 @@ typedef struct product {
 static void use_in_child(void *user)
 {
     product *p = user;
-    kry_device *team = p->x->dev;
+    kry_device *team = kry_vec_device(p->x);
 
     REFUSED_IN_CHILD(kry_op_apply(p->A, 1, p->x, 0, p->y));
-    if (kryi_device_is_host(device())) { /* what needs no threads of the team works */
+    if (is_host(device())) { /* what needs no threads of the team works */
         if (kry_vec_fill(p->x, 2) || kry_device_finish(team)) _exit(1);
     } else {
         REFUSED_IN_CHILD(kry_vec_fill(p->x, 2));
@@ -712,7 +695,10 @@ static void use_in_child(void *user)
     }
     kry_op_release(&p->A);
     kry_vec_release(&p->x), kry_vec_release(&p->y);
-    while (team->refs > 1) team->refs--;
+    for (int references = device_references(team); references > 1; references--) {
+        kry_device *held = team;
+        kry_device_release(&held);
+    }
     kry_device_release(&team); /* which does not wait for threads that are not there */
 }
 
@@ -745,7 +731,7 @@ static void specs__open_teams(void **state)
     REFUSES(kry_device_open(spec, &team), KRY_ERR_ARGUMENT, "cannot be cut into 0");
     snprintf(spec, sizeof spec, "%s/1,fast", kind);
     REFUSES(kry_device_open(spec, &team), KRY_ERR_ARGUMENT, "'fast' is none of");
-    if (!kryi_device_is_host(device()))
+    if (!is_host(device()))
         REFUSES(kry_device_open("nothing+like+that", &team), KRY_ERR_ARGUMENT,
                 "no device matches 'nothing'");
     snprintf(spec, sizeof spec, "%s+%s,use-all", kind, kind);
@@ -777,29 +763,6 @@ static void mixed_parts__have_what_all_have(void **state)
     kry_device_release(&part[0]);
     kry_device_release(&part[1]);
     use_profile(NULL);
-}
-
-/* Hosts of one team have as many threads together as one by itself, and get them back. */
-static void hosts__share_out_threads(void **state)
-{
-    (void)state;
-    kry_device *part[3], *team, *alone;
-
-    OK(kry_device_open("host", &alone));
-    const int all = alone->info.compute_units;
-    for (int i = 0; i < 3; i++) OK(kry_device_open("host", &part[i]));
-    OK(kry_team_create(part, 3, NULL, &team));
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(part[i]->info.compute_units, all < 3 ? 1 : all / 3);
-        assert_ptr_not_equal(part[i]->pool, alone->pool);
-    }
-    kry_device_release(&team);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(part[i]->info.compute_units, all);
-        assert_ptr_equal(part[i]->pool, alone->pool);
-        kry_device_release(&part[i]);
-    }
-    kry_device_release(&alone);
 }
 
 /* The host beside a device of OpenCL, which has double precision. */
@@ -849,13 +812,13 @@ int main(void)
         BOTH(solves__singular_systems),
         BOTH(solves__tell_one_monitor),
         BOTH(small_systems__use_fewer_devices),
-        BOTH(a_lost_part__is_named),
+
         cmocka_unit_test(bad_input__has_a_sentence),
         cmocka_unit_test(bad_input__is_named_by_its_row),
         cmocka_unit_test(fork__with_a_team_open),
         cmocka_unit_test(specs__open_teams),
         cmocka_unit_test(mixed_parts__have_what_all_have),
-        cmocka_unit_test(hosts__share_out_threads),
+
         cmocka_unit_test(hosts__and_another_device),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);

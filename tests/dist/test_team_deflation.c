@@ -2,7 +2,6 @@
  * test_team_deflation.c - deflation, pinned rows and null spaces on several devices against one:
  * the same labels, the same correction, the same iterations.
  */
-#include "precond/deflation.h"
 #include "team_suite.h"
 #include <kry/precond.h>
 #include <unistd.h>
@@ -256,7 +255,7 @@ static void grids(void **state)
         for (size_t g = 0; g < COUNT(all); g++) {
             if (!in_sample((int64_t)(t + g) + (type == KRY_F32))) continue;
             pair p = grid_pair_of(all[g], &teams[t], type);
-            bool singular = p.one->shape.traits & KRY_SINGULAR;
+            bool singular = kry_op_get_shape(p.one)->traits & KRY_SINGULAR;
             for (size_t w = 0; w < COUNT(ways); w++)
                 if (in_sample((int64_t)(w + g)) && (singular || !strstr(ways[w], "pin")))
                     same_by_words(&p, ways[w]);
@@ -276,12 +275,12 @@ static void check_pin(const pair *p, int64_t row)
     snprintf(what, sizeof what, "row %d pinned", (int)row);
     OK(kry_pin_create(p->one, row, &one));
     OK(kry_pin_create(p->all, row, &all));
-    assert_int_equal(all->shape.traits, one->shape.traits);
+    assert_int_equal(kry_op_get_shape(all)->traits, kry_op_get_shape(one)->traits);
     same_products(one, all, 16 * (double)eps_of(p->type), what);
     double *diagonal[2];
     const kry_op *ops[] = { one, all };
     for (int i = 0; i < 2; i++) {
-        OK(kry_vec_create(ops[i]->dev, p->type, p->n, 1, &d));
+        OK(kry_vec_create(kry_op_device(ops[i]), p->type, p->n, 1, &d));
         OK(kry_op_diagonal(ops[i], d));
         diagonal[i] = numbers_of(d);
         kry_vec_release(&d);
@@ -373,7 +372,7 @@ static void mixed(void **state)
     EACH_TEAM(t, KRY_F64) for (size_t s = 0; s < COUNT(specs); s++)
     {
         pair p = pair_of(specs[s], &teams[t], KRY_F64);
-        bool singular = p.one->shape.traits & KRY_SINGULAR;
+        bool singular = kry_op_get_shape(p.one)->traits & KRY_SINGULAR;
         for (size_t w = t % 2; w < COUNT(ways); w += 1 + (t > 0)) {
             const char *scheme = strstr(ways[w], "flex")    ? "flexible"
                                  : strstr(ways[w], "class") ? "classical"
@@ -504,10 +503,8 @@ static void attached_null_space(void **state)
         }
         for (int64_t i = 0; i < p.n; i++) p.rhs[i] -= along / square * basis[i];
         q->singular = false;
-        p.one = stored_on(device(), type, q), p.all = stored_on(p.dev, type, q);
-        p.one->shape.traits = p.all->shape.traits = KRY_SYMMETRIC;
-        for (int r = 0; r < kryi_op_parts(p.all); r++)
-            ((kry_op *)kryi_op_on_part(p.all, r))->shape.traits = KRY_SYMMETRIC;
+        p.one = matrix_on(device(), type, q, KRY_MATRIX(.traits = KRY_SYMMETRIC));
+        p.all = matrix_on(p.dev, type, q, KRY_MATRIX(.traits = KRY_SYMMETRIC));
         kry_vec *one = vec_on(device(), type, basis, p.n, 1),
                 *all = vec_on(p.dev, type, basis, p.n, 1);
         OK(kry_op_set_null_space(p.one, one));

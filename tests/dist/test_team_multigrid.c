@@ -2,7 +2,6 @@
  * test_team_multigrid.c - multigrid on several devices against one: the same cycle, the same iterations, also after
  * new numbers.
  */
-#include "multigrid/cycle.h"
 #include "team_suite.h"
 #include <kry/multigrid.h>
 #include <kry/precond.h>
@@ -118,11 +117,9 @@ static void team_mg__grids(void **state)
 static int levels_in_parts(const kry_op *all, const char *words)
 {
     kry_op *M;
-    int count = 0;
 
     OK(kry_precond_create(all, words, &M));
-    kryi_hierarchy *H = kryi_hierarchy_of(kryi_op_first(M));
-    while (kryi_hierarchy_level(H, count + 1)->shell) count++;
+    const int count = multigrid_levels_in_parts(M);
     kry_op_release(&M);
     return count;
 }

@@ -125,7 +125,7 @@ static void check_live(const long before[KINDS], bool programs_stay)
 static void check_message(cl_int error)
 {
     const char *said = kry_last_error(), *failed = failed_call();
-    if (!strstr(said, kryi_cl_error_name(error)) && !(failed && strstr(said, failed)) &&
+    if (!strstr(said, cl_error_name(error)) && !(failed && strstr(said, failed)) &&
         !strstr(said, "CLBlast returned an error of its own"))
         complain("the message names neither the call nor its error");
 }
@@ -136,7 +136,7 @@ static bool fails_cleanly(kry_device *dev, const scene *s, long k)
     const cl_int error = errors[k % (long)COUNT(errors)];
     long before[KINDS];
     bool good = false;
-    int refs = dev->refs;
+    int refs = device_references(dev);
 
     on_stage = s, at_call = k;
     count_live(before);
@@ -147,7 +147,7 @@ static bool fails_cleanly(kry_device *dev, const scene *s, long k)
     if (st < 0 && reached) check_message(error);
     if (st >= 0 && !good) complain("it went on, but the result is wrong");
     disarm();
-    if (dev->refs != refs) complain("references to the device are left");
+    if (device_references(dev) != refs) complain("references to the device are left");
     check_live(before, true);
     if (!reached) return false;
     good = false;
@@ -174,7 +174,7 @@ static bool loses_cleanly(kry_device *dev, const scene *s, long k)
 {
     long before[KINDS];
     bool good = false;
-    double start = kryi_now();
+    double start = seconds_now();
 
     on_stage = s, at_call = k;
     count_live(before);
@@ -185,7 +185,7 @@ static bool loses_cleanly(kry_device *dev, const scene *s, long k)
     if (st < 0) check_message(CL_DEVICE_NOT_AVAILABLE);
     disarm();
     check_live(before, true);
-    if (kryi_now() - start > 30) complain("it took more than 30 seconds");
+    if (seconds_now() - start > 30) complain("it took more than 30 seconds");
     return reached;
 }
 

@@ -528,7 +528,7 @@ static kry_status run_anew(kry_device *none, const scene *s, bool *good)
     TRY(solvers[1].run(dev, &solvers[1], good));
     st = KRY_OK;
 done:
-    if (dev && dev->refs != 1) complain("references to the device are left");
+    if (dev && device_references(dev) != 1) complain("references to the device are left");
     (void)s;
     kry_device_release(&dev);
     return st;

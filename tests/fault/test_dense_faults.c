@@ -2,7 +2,6 @@
  * test_dense_faults.c - the k-th OpenCL call fails, or the device is lost with it (sweep.h): dense
  * products, factors, echelon forms and inverses, tridiagonal and pentadiagonal systems.
  */
-#include "gemms.h"
 #include "sweep.h"
 #include <kry/tridiagonal.h>
 
@@ -32,7 +31,7 @@ static void check_untouched(const kry_vec *v, const float *numbers, const char *
 {
     float now[M * M];
     char told[400], text[80];
-    int64_t n = v->n * v->k;
+    int64_t n = kry_vec_rows(v) * kry_vec_cols(v);
 
     if (lost) return;
     snprintf(told, sizeof told, "%s", kry_last_error());
@@ -67,7 +66,7 @@ static bool are_close(const float *a, const float *b, int count)
  * may have begun to write when one of them fails. */
 static kry_status run_products(kry_device *dev, const scene *s, bool *good)
 {
-    gemm_way *way = s->kind ? kryi_gemm_clblast : kryi_gemm_own;
+    const bool clblast = s->kind != 0;
     kry_status st = KRY_OK;
     kry_vec *A = NULL, *B = NULL, *C = NULL, *At = NULL, *x = NULL, *y = NULL;
     kry_op *op = NULL;
@@ -79,13 +78,13 @@ static kry_status run_products(kry_device *dev, const scene *s, bool *good)
     STEP(block_of(dev, M, M, ones, &At), At);
     STEP(block_of(dev, M, 1, ones, &x), x);
     STEP(block_of(dev, M, 1, ones, &y), y);
-    if (way == kryi_gemm_own)
-        KEEPS(gemm_by(way, false, false, 1, A, B, 0, C), C, ones);
+    if (!clblast)
+        KEEPS(gemm_by(clblast, false, false, 1, A, B, 0, C), C, ones);
     else
-        TRY(gemm_by(way, false, false, 1, A, B, 0, C));
+        TRY(gemm_by(clblast, false, false, 1, A, B, 0, C));
     TRY(kry_vec_read(C, product));
     KEEPS(kry_vec_transpose(A, At), At, ones);
-    TRY(gemm_by(way, true, false, 1, At, B, 0, C));
+    TRY(gemm_by(clblast, true, false, 1, At, B, 0, C));
     TRY(kry_vec_read(C, other));
     STEP(kry_dense_create(A, 0, &op), op);
     KEEPS(kry_op_apply(op, 1, x, 0, y), y, ones);
@@ -197,7 +196,7 @@ static kry_status run_systems(kry_device *dev, const scene *s, bool *good)
     }
     *good = worst < 1e-3f && got[EQUATIONS / 2] != 0;
 done:
-    kryi_device_forget(dev);
+    forget_kept(dev);
     kry_vec_release(&x), kry_vec_release(&b);
     kry_vec_release(&diagonal), kry_vec_release(&side);
     return st;
@@ -217,10 +216,7 @@ static const scene scenes[] = {
     { .name = "pentadiagonal", .run = run_systems, .kind = FIVE },
 };
 
-static bool possible(const scene *s)
-{
-    return s->run != run_products || !s->kind || kryi_gemm_has_clblast();
-}
+static bool possible(const scene *s) { return s->run != run_products || !s->kind || has_clblast(); }
 
 static void call__fails_in_dense_operations(void **state)
 {

@@ -2,7 +2,6 @@
  * test_fault.c - the k-th request for memory, on the host or the device, fails, for every k: the
  * call says so, hands out nothing, leaks nothing, and leaves a device that works.
  */
-#include "gemms.h"
 #include "tasks.h"
 #include "teams.h"
 #include <kry/tridiagonal.h>
@@ -106,7 +105,7 @@ static void session_end(session *s)
 static bool fails_cleanly(kry_device *dev, int k)
 {
     session s;
-    int refs = dev->refs;
+    int refs = device_references(dev);
 
     kry_status st = FAILING(k, session_run(dev, &s));
     const bool reached = request_failed;
@@ -116,7 +115,7 @@ static bool fails_cleanly(kry_device *dev, int k)
     if (st < 0) assert_true(reached && kry_last_error()[0]);
     if (st >= 0) assert_true(s.solved); /* without the request, it works all the same */
     session_end(&s);
-    assert_int_equal(dev->refs, refs);
+    assert_int_equal(device_references(dev), refs);
     return reached;
 }
 
@@ -141,7 +140,7 @@ static void fault__every_request_of_a_warm_device(void **state)
     assert_in_range(k, 30, 100000);
     print_message("# %d requests\n", k);
     works(dev);
-    assert_int_equal(dev->refs, 1);
+    assert_int_equal(device_references(dev), 1);
 }
 
 /* The same with a device of its own for each k, a sample of them, so that opening it and compiling fail,
@@ -153,10 +152,10 @@ static void fault__every_request_of_a_new_device(void **state)
     int64_t k = random_below(every(23));
     for (; reached; k += every(23)) {
         kry_device *dev = POISONED(kry_device);
-        kryi_test_fail_at = (int)k;
+        fail_request(k);
         kry_status st = kry_device_open(NULL, &dev);
-        int left = kryi_test_fail_at;
-        kryi_test_fail_at = -1;
+        const int64_t left = requests_left();
+        end_requests();
         if (st < 0) {
             assert_int_equal(st, KRY_ERR_MEMORY);
             assert_null(dev);
@@ -165,7 +164,7 @@ static void fault__every_request_of_a_new_device(void **state)
         assert_non_null(dev);
         if (left >= 0) reached = fails_cleanly(dev, left);
         if (k % 16 == 0) works(dev);
-        assert_int_equal(dev->refs, 1);
+        assert_int_equal(device_references(dev), 1);
         kry_device_release(&dev);
         assert_null(dev);
     }
@@ -224,7 +223,7 @@ static void fault__every_request_in_the_background(void **state)
     OK(kry_device_open(NULL, &dev[1]));
     OK(kry_csr_create(dev[0], KRY_F32, N, N, row_ptr, col, val, KRY_MATRIX(.traits = KRY_POSITIVE),
                       &A));
-    const int refs = dev[0]->refs;
+    const int refs = device_references(dev[0]);
     OK(background_run(dev, A));
     for (; reached; k += small_run() ? 7 : 1) {
         kry_status st = FAILING(k, background_run(dev, A));
@@ -232,8 +231,8 @@ static void fault__every_request_in_the_background(void **state)
         if (st < 0 && st != KRY_ERR_MEMORY)
             fail_msg("request %d: '%s' (%s) instead of out of memory", k, kry_status_text(st),
                      kry_last_error());
-        assert_int_equal(dev[0]->refs, refs);
-        assert_int_equal(dev[1]->refs, 1);
+        assert_int_equal(device_references(dev[0]), refs);
+        assert_int_equal(device_references(dev[1]), 1);
     }
     assert_in_range(k, 30, 100000);
     print_message("# %d requests\n", k);
@@ -318,7 +317,7 @@ static kry_status stored_run(kry_device *dev, kry_format format, kry_form form, 
     TRY(kry_vec_fill(s->x, 1));
     TRY(kry_op_apply(s->A, 1, s->x, 0, s->y));
     TRY(kry_op_residual(s->A, s->y, s->x, s->y));
-    TRY(s->A->table->apply_dot(s->A->self, s->x, s->y, s->sum));
+    TRY(kry_op_apply_dot(s->A, s->x, s->y, s->sum));
     TRY(kry_op_diagonal(s->A, s->y));
     TRY(kry_op_update(s->A, val));
     TRY(kry_matrix_read(s->A, ptr, columns, numbers));
@@ -332,7 +331,7 @@ done:
 static bool stored_fails_cleanly(kry_device *dev, kry_format format, kry_form form, int k)
 {
     stored s;
-    int refs = dev->refs;
+    int refs = device_references(dev);
 
     kry_status st = FAILING(k, stored_run(dev, format, form, &s));
     const bool reached = k >= 0 && request_failed;
@@ -342,7 +341,7 @@ static bool stored_fails_cleanly(kry_device *dev, kry_format format, kry_form fo
     kry_vec_release(&s.y);
     kry_vec_release(&s.x);
     kry_op_release(&s.A);
-    assert_int_equal(dev->refs, refs);
+    assert_int_equal(device_references(dev), refs);
     return reached;
 }
 
@@ -402,7 +401,7 @@ static void update__failure_to_widen_keeps_the_old_values(void **state)
             kry_device *dev;
             OK(kry_device_open(NULL, &dev));
             check_widening(dev, p, k);
-            assert_int_equal(dev->refs, 1);
+            assert_int_equal(device_references(dev), 1);
             kry_device_release(&dev);
             k += every(9);
         } while (request_failed);
@@ -476,7 +475,7 @@ static void fault__every_request_of_relaxations(void **state)
         kry_status st = FAILING(k, relaxed_run(dev, &s));
         SAYS_SO(st);
         relaxed_end(&s);
-        assert_int_equal(dev->refs, 1);
+        assert_int_equal(device_references(dev), 1);
         all++;
     }
     assert_in_range(all, 60, 100000);
@@ -516,14 +515,14 @@ static void fault__every_request_of_preconditioners(void **state)
     OK(kry_vec_create(device(), KRY_F32, N, 1, &b));
     OK(kry_vec_create(device(), KRY_F32, N, 1, &z));
     OK(kry_vec_fill(b, 1));
-    const int refs = device()->refs;
+    const int refs = device_references(device());
     for (size_t i = 0; i < 2 * COUNT(names); i++) {
         OK(precond_run(A[i % 2], names[i / 2], b, z)); /* compiles */
         EACH_REQUEST(k)
         {
             kry_status st = FAILING(k, precond_run(A[i % 2], names[i / 2], b, z));
             SAYS_SO(st);
-            assert_int_equal(device()->refs, refs);
+            assert_int_equal(device_references(device()), refs);
             all++;
         }
     }
@@ -572,7 +571,7 @@ static void fault__every_request_of_mixed_precision(void **state)
                                          "precision=mixed method=pcg equilibrate=on",
                                          "precision=mixed delta=0.9 rtol=1e-15 maxit=40" };
     bool fp64 = kry_device_get_info(device())->fp64;
-    const int refs = device()->refs;
+    const int refs = device_references(device());
     int all = 0;
     for (size_t i = 0; i < 2 * COUNT(words); i++) {
         if (!fp64 && i % 2 == 0) continue;
@@ -581,7 +580,7 @@ static void fault__every_request_of_mixed_precision(void **state)
         {
             kry_status st = FAILING(k, mixed_run(i % 2, words[i / 2]));
             assert_true(st >= 0 || (request_failed && st == KRY_ERR_MEMORY));
-            assert_int_equal(device()->refs, refs);
+            assert_int_equal(device_references(device()), refs);
             all++;
         }
     }
@@ -621,7 +620,7 @@ done:
 static void fault__every_request_of_several_columns(void **state)
 {
     (void)state;
-    const int refs = device()->refs;
+    const int refs = device_references(device());
     int all = 0;
 
     OK(columns_run()); /* compiles */
@@ -629,7 +628,7 @@ static void fault__every_request_of_several_columns(void **state)
     {
         kry_status st = FAILING(k, columns_run());
         assert_true(st >= 0 || (request_failed && st == KRY_ERR_MEMORY));
-        assert_int_equal(device()->refs, refs);
+        assert_int_equal(device_references(device()), refs);
         all++;
     }
     assert_in_range(all, 50, 10000);
@@ -652,7 +651,7 @@ static kry_status dense_run(kry_device *dev, dense *s)
 
     *s = (dense){ .A = NULL };
     for (int i = 0; i < M * M; i++) numbers[i] = (float)sin(i) + (i % (M + 1) == 0 ? 8.0f : 0);
-    kryi_device_forget(dev); /* so that it is asked for again */
+    forget_kept(dev); /* so that it is asked for again */
     TRY(kry_vec_create(dev, KRY_F32, M, M, &s->A));
     TRY(kry_vec_create(dev, KRY_F32, M, 3, &s->B));
     TRY(kry_vec_create(dev, KRY_F32, M, 3, &s->X));
@@ -662,8 +661,7 @@ static kry_status dense_run(kry_device *dev, dense *s)
     s->op = s->lu = POISONED(kry_op);
     STEP(kry_dense_create(s->A, 0, &s->op), s->op);
     STEP(kry_lu_create(s->A, NULL, &s->lu), s->lu);
-    if (kryi_gemm_has_clblast() && !kryi_device_is_host(dev))
-        TRY(gemm_by(kryi_gemm_clblast, false, false, 1, s->A, s->X, 0, s->B));
+    if (has_clblast() && !is_host(dev)) TRY(gemm_by(true, false, false, 1, s->A, s->X, 0, s->B));
     TRY(kry_vec_gemm(false, false, 1, s->A, s->X, 0, s->B));
     TRY(kry_lu_solve(s->lu, false, s->B, s->X));
     TRY(kry_lu_condition(s->lu, &reciprocal));
@@ -698,7 +696,7 @@ static void fault__every_request_of_dense_matrices(void **state)
         kry_status st = FAILING(k, dense_run(dev, &s));
         SAYS_SO(st);
         dense_end(&s);
-        assert_int_equal(dev->refs, 1);
+        assert_int_equal(device_references(dev), 1);
         all++;
     }
     assert_in_range(all, 60, 100000);
@@ -743,14 +741,14 @@ static void fault__every_request_of_a_team(void **state)
     kry_device *team = open_team(2, (kry_team_params){ 0 });
     int all = 0;
 
-    OK(team_run(team, fp64));    /* compiles */
-    const int held = team->refs; /* by whoever shares the team among tests */
+    OK(team_run(team, fp64));                 /* compiles */
+    const int held = device_references(team); /* by whoever shares the team among tests */
     EACH_REQUEST(k)
     {
         kry_status st = FAILING(k, team_run(team, fp64));
         SAYS_SO(st);
-        assert_int_equal(team->refs, held);
-        for (int i = 0; i < 2; i++) assert_int_equal(kry_team_part(team, i)->refs, 1);
+        assert_int_equal(device_references(team), held);
+        for (int i = 0; i < 2; i++) assert_int_equal(device_references(kry_team_part(team, i)), 1);
         all++;
     }
     assert_in_range(all, 100, 100000);
@@ -774,21 +772,21 @@ static void fault__every_request_of_batches(void **state)
     OK(kry_vec_create(device(), KRY_F32, EQUATIONS, SYSTEMS, &x));
     OK(kry_vec_fill(lower, 1));
     OK(kry_vec_fill(b, 1));
-    const int refs = device()->refs;
+    const int refs = device_references(device());
     for (int run = 0; run < RUNS; run++) {
         bool reached = true;
         for (int k = -1; reached || k == 0; k++) { /* -1: compiles */
             const kry_tridiagonal_params p = { .struct_size = sizeof p, .periodic = run == 1 };
             OK(kry_vec_fill(diagonal, run < 3 ? 4 : 1.5)); /* 3: solved again, with pivoting */
             if (run == 2) OK(kry_vec_fill(b, 1));
-            kryi_device_forget(device());
+            forget_kept(device());
             kry_status st = FAILING(
                 k, run == 4
                        ? kry_pentadiagonal_solve(&p, lower, lower, diagonal, lower, lower, b, x)
                        : kry_tridiagonal_solve(&p, lower, diagonal, lower, b, run == 2 ? b : x));
             reached = k >= 0 && request_failed;
             assert_int_equal(st, reached ? KRY_ERR_MEMORY : KRY_OK);
-            assert_int_equal(device()->refs, refs);
+            assert_int_equal(device_references(device()), refs);
             all += reached;
         }
     }
@@ -814,6 +812,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(device_list__fails),
         cmocka_unit_test(update__failure_keeps_the_old_values),
         cmocka_unit_test(update__failure_to_widen_keeps_the_old_values),
+
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, setup, close_device);

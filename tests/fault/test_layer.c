@@ -267,7 +267,7 @@ static void solve_on(const struct expected *is, kry_type type)
     assert_true(res.true_residual <= res.target);
     kry_op_release(&S);
     kry_op_release(&A);
-    assert_int_equal(o.dev->refs, 1);
+    assert_int_equal(device_references(o.dev), 1);
     close_opened(&o);
     assert_int_equal(breaks(before), 0);
 }

@@ -2,7 +2,6 @@
  * test_csr.c - what only CSR has: the caller's buffers; and how entries become a matrix, whatever
  * its format: updates and refusals. Products are tested in test_formats.c, with all formats.
  */
-#include "matrix/matrix.h"
 #include "op_suite.h"
 #include "patterns.h"
 #include <time.h>
@@ -13,7 +12,7 @@
 static cl_mem device_copy(const void *host, size_t bytes)
 {
     cl_mem buffer;
-    OK(kryi_buffer_upload(device(), bytes, host, &buffer));
+    OK(buffer_upload(device(), bytes, host, &buffer));
     return buffer;
 }
 
@@ -39,16 +38,16 @@ static wrapped wrapped_create(const matrix *A, kry_type type, bool wide)
 
 static void wrapped_release(wrapped *w)
 {
-    kryi_buffer_release(device(), &w->row_ptr);
-    kryi_buffer_release(device(), &w->col);
-    kryi_buffer_release(device(), &w->val);
+    buffer_release(device(), &w->row_ptr);
+    buffer_release(device(), &w->col);
+    buffer_release(device(), &w->val);
 }
 
 /* Threads of a driver may let go of a buffer a moment after the kernel has ended. */
 static cl_uint references(cl_mem buffer)
 {
     cl_uint count = 1;
-    if (kryi_device_is_host(device())) return count;
+    if (is_host(device())) return count;
     for (int tries = 0; tries < 1000; tries++) {
         assert_int_equal(
             clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL),
@@ -84,7 +83,7 @@ static void csr_wrap__narrow_and_wide(void **state)
             /* New values where they are. */
             for (int64_t k = 0; k < A.nnz; k++) A.val[k] = random_number(type);
             void *val = in_type(type, A.val, A.nnz);
-            OK(kryi_buffer_write(device(), w.val, 0, (size_t)A.nnz * kry_type_size(type), val));
+            OK(buffer_write(device(), w.val, 0, (size_t)A.nnz * kry_type_size(type), val));
             OK(kry_op_update(op, NULL));
             REFUSES(kry_op_update(op, val), KRY_ERR_ARGUMENT, "wrapped");
             free(val);
@@ -305,7 +304,7 @@ static void csr_create__many_entries(void **state)
         matrix A = pattern_matrix(&shapes[i], type);
         kry_op *op = csr_of(&A, type, KRY_MATRIX(.format = KRY_FORMAT_CSR));
         const bool eight = groups && type == KRY_F32 && A.nnz >= 8 * GROUP * info->compute_units;
-        assert_int_equal(strstr(kryi_matrix_of(op)->stage[0].defines, "UNROLL=8") != NULL, eight);
+        assert_int_equal(strstr(look_into_matrix(op).defines, "UNROLL=8") != NULL, eight);
         op_suite(op, &A);
         kry_op_release(&op);
         matrix_release(&A);
@@ -427,11 +426,11 @@ static void csr_wrap__is_looked_at_by_products(void **state)
 
     OK(kry_csr_wrap(device(), type, 3, 3, 7, false, w.row_ptr, w.col, w.val, NULL, &op));
     OK(kry_solver_create(op, "rtol=1e-4", NULL, NULL, &solver));
-    OK(kryi_buffer_write(device(), w.val, 0, 7 * kry_type_size(type), asymmetric));
+    OK(buffer_write(device(), w.val, 0, 7 * kry_type_size(type), asymmetric));
     OK(kry_op_update(op, NULL));
     REFUSES(kry_solve(solver, b, x, NULL), KRY_ERR_UNSUPPORTED, "x'Ay");
     REFUSES(kry_solver_create(op, "", NULL, NULL, &other), KRY_ERR_UNSUPPORTED, "x'Ay");
-    OK(kryi_buffer_write(device(), w.val, 0, 7 * kry_type_size(type), right));
+    OK(buffer_write(device(), w.val, 0, 7 * kry_type_size(type), right));
     OK(kry_op_update(op, NULL));
     OK(kry_solve(solver, b, x, NULL));
     kry_op_release(&solver);

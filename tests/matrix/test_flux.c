@@ -144,7 +144,7 @@ static void each_product(const kry_op *op, kry_type type, const double *x, doubl
     for (int64_t i = 0; i < n; i++) y[1][i] = -y[1][i];
     poison(&Y);
     OK(kry_sum_create(device(), 1, &sum));
-    OK(op->table->apply_dot(op->self, X.v, Y.v, sum)); /* its sum: step_suite */
+    OK(kry_op_apply_dot(op, X.v, Y.v, sum)); /* its sum: step_suite */
     y[2] = guarded_read(&Y);
     kry_sum_release(&sum);
     guarded_release(&X), guarded_release(&B), guarded_release(&Y);
@@ -167,7 +167,7 @@ static void flux__constants_vanish(void **state)
             if (!graph_in_sample(g, format, type)) continue;
             kry_op *op = flux_in(&A, type, format, KRY_SINGULAR * (format % 2));
             if (!op) continue;
-            assert_null(kryi_matrix_of(op)->surplus);
+            assert_false(look_into_matrix(op).surplus);
             for (size_t v = 0; v < COUNT(values); v++) {
                 double *x = constant(type, g->n, values[v]);
                 each_product(op, type, x, y);
@@ -262,7 +262,7 @@ static void flux__errors_are_of_the_flows(void **state)
                 if (!graph_in_sample(g, (int64_t)(format + l), type)) continue;
                 kry_op *op = flux_in(&A, type, format, 0);
                 if (!op) continue;
-                assert_int_equal(kryi_matrix_of(op)->surplus != NULL, leaks[l] != 0);
+                assert_int_equal(look_into_matrix(op).surplus, leaks[l] != 0);
                 if (rows_off(op, &A, x))
                     fail_msg("%s, %s: %lld rows are too far off", g->why, kry_format_name(format),
                              (long long)rows_off(op, &A, x));
@@ -400,7 +400,7 @@ static void flux_update__surplus_comes_and_goes(void **state)
             kry_op *fresh = flux_in(&A, type, format, 0);
             OK(kry_op_update(op, closed));
             assert_same_product(op, fresh);
-            assert_null(kryi_matrix_of(op)->surplus);
+            assert_false(look_into_matrix(op).surplus);
             kry_op_release(&fresh);
         }
         kry_op_release(&op), kry_op_release(&other);
@@ -472,7 +472,7 @@ static void flux__values(void **state)
                                            &op);
             free(val);
             OK(st);
-            assert_int_equal(kryi_matrix_of(op)->stored,
+            assert_int_equal(look_into_matrix(op).stored,
                              values == KRY_VALUES_AS_GIVEN ? KRY_F64 : KRY_F32);
             each_product(op, KRY_F64, x, y);
             for (int64_t i = 0; i < A.rows; i++) assert_true(y[0][i] == 0 && y[1][i] == 0);
@@ -506,7 +506,7 @@ static void flux__auto(void **state)
 static cl_mem buffer_of(const void *numbers, size_t bytes)
 {
     cl_mem buffer;
-    OK(kryi_buffer_upload(device(), bytes, numbers, &buffer));
+    OK(buffer_upload(device(), bytes, numbers, &buffer));
     return buffer;
 }
 
@@ -525,18 +525,18 @@ static void flux__wrapped(void **state)
         OK(kry_csr_wrap(device(), type, A.rows, A.cols, A.nnz, true, p, c, v,
                         KRY_MATRIX(.form = KRY_FLUX, .traits = promised ? KRY_SINGULAR : 0), &op));
         assert_int_equal(rows_off(op, &A, x), 0);
-        assert_null(kryi_matrix_of(op)->surplus);
+        assert_false(look_into_matrix(op).surplus);
         OK(kry_op_update(op, NULL));
         assert_reads_back(op, &A);
-        OK(kryi_buffer_write(device(), v, 0, (size_t)L.nnz * kry_type_size(type), open));
+        OK(buffer_write(device(), v, 0, (size_t)L.nnz * kry_type_size(type), open));
         OK(kry_op_update(op, NULL)); /* the promise makes no sum zero */
         assert_int_equal(rows_off(op, &L, x), 0);
-        OK(kryi_buffer_write(device(), v, 0, (size_t)A.nnz * kry_type_size(type), val));
+        OK(buffer_write(device(), v, 0, (size_t)A.nnz * kry_type_size(type), val));
         kry_op_release(&op);
     }
     free(x), free(val), free(open);
-    kryi_buffer_release(device(), &p), kryi_buffer_release(device(), &c);
-    kryi_buffer_release(device(), &v);
+    buffer_release(device(), &p), buffer_release(device(), &c);
+    buffer_release(device(), &v);
     matrix_release(&A), matrix_release(&L);
 }
 

@@ -1,5 +1,4 @@
 /* test_format.c - the one word that says how a matrix is to be stored, read and written. */
-#include "matrix/matrix.h"
 #include "unit.h"
 #include <locale.h>
 

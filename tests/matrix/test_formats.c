@@ -203,7 +203,7 @@ static void formats__fused_steps_stop(void **state)
  * stages, hyb or one whose long rows are split, once in each. */
 static void check_residual(const kry_op *op, const matrix *A)
 {
-    int later = kryi_matrix_of(op)->stages - 1;
+    int later = look_into_matrix(op).passes - 1;
     double *x = random_array(KRY_F32, A->cols), *b = calloc((size_t)A->rows + 1, sizeof *b);
     assert_non_null(b);
     for (int64_t i = 0; i < A->rows; i++) { /* b close to A x, so that everything cancels */

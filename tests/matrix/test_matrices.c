@@ -88,7 +88,7 @@ static void public_matrices__solved_or_honest(void **state)
     char path[1200];
     int bad = 0, count = 0;
     if (!root) SKIP("KRY_MATRIX_DIR is not set");
-    if (!dev->info.fp64) SKIP("no double on this device");
+    if (!kry_device_get_info(dev)->fp64) SKIP("no double on this device");
     snprintf(path, sizeof path, "%s/spd", root);
     struct dirent **entry;
     int entries = scandir(path, &entry, NULL, alphasort);

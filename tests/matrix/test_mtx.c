@@ -900,71 +900,6 @@ static void number__hundreds_of_digits(void **unused)
     }
 }
 
-static void number__stops_where_the_number_ends(void **unused)
-{
-    static const char text[] = "12.5e1x 7";
-    double v;
-    int64_t i;
-    (void)unused;
-    assert_ptr_equal(kryi_read_double(text, text + 9, &v), text + 6);
-    assert_true(v == 125);
-    assert_ptr_equal(kryi_read_double(text, text + 3, &v), text + 3); /* "12." */
-    assert_true(v == 12);
-    assert_ptr_equal(kryi_read_int64(text, text + 9, &i), text + 2);
-    assert_ptr_equal(kryi_read_int64(text, text + 1, &i), text + 1);
-    assert_true(i == 1);
-    assert_null(kryi_read_double(text, text, &v));
-    /* zeros that an exponent takes back, and one that does not */
-    enum { ZEROS = 99999 };
-    char *zeros = calloc(ZEROS + 20, 1);
-    memset(zeros, '0', ZEROS + 2);
-    zeros[1] = '.';
-    snprintf(zeros + ZEROS + 2, 18, "1e100000");
-    assert_non_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
-    assert_true(v == 1);
-    snprintf(zeros + ZEROS + 2, 18, "1e150000");
-    assert_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
-    snprintf(zeros + ZEROS + 2, 18, "1e-9");
-    assert_non_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
-    assert_true(v == 0);
-    free(zeros);
-    assert_null(kryi_read_int64(text, text, &i));
-}
-
-static void number__limits_of_int64(void **unused)
-{
-    static const struct {
-        const char *text;
-        bool fits;
-        int64_t value;
-    } cases[] = {
-        { "9223372036854775807", true, INT64_MAX },
-        { "+9223372036854775807", true, INT64_MAX },
-        { "-9223372036854775808", true, INT64_MIN },
-        { "-9223372036854775807", true, -INT64_MAX },
-        { "9223372036854775800", true, INT64_MAX - 7 },
-        { "000000000000000000000000000012", true, 12 },
-        { "-0", true, 0 },
-        { "9223372036854775808", false, 0 },
-        { "-9223372036854775809", false, 0 },
-        { "9223372036854775810", false, 0 },
-        { "18446744073709551616", false, 0 },
-        { "92233720368547758070", false, 0 },
-        { "", false, 0 },
-        { "-", false, 0 },
-        { "--1", false, 0 },
-        { "x", false, 0 },
-    };
-    (void)unused;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *text = cases[i].text, *end = text + strlen(text);
-        int64_t v = 0;
-        const char *stop = kryi_read_int64(text, end, &v);
-        if (cases[i].fits ? stop != end || v != cases[i].value : stop != NULL)
-            fail_msg("'%s'", text);
-    }
-}
-
 /* ---- real files ---------------------------------------------------------------------------- */
 
 static int read_folder(const char *folder, int depth)
@@ -1008,7 +943,7 @@ static int set_up(void **unused)
 {
     const char *given = getenv("KRY_TEST_SEED"), *folder = getenv("TMPDIR");
     (void)unused;
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)(1e6 * kryi_now());
+    seed = given ? strtoull(given, NULL, 10) : (uint64_t)(1e6 * seconds_now());
     state = seed;
     print_message("# KRY_TEST_SEED=%llu\n", (unsigned long long)seed);
     snprintf(path, sizeof path, "%s/kry-mtx-XXXXXX", folder ? folder : "/tmp");
@@ -1056,8 +991,6 @@ int main(void)
         cmocka_unit_test(number__hard_cases_equal_strtod),
         cmocka_unit_test(number__overflow_is_refused),
         cmocka_unit_test(number__hundreds_of_digits),
-        cmocka_unit_test(number__stops_where_the_number_ends),
-        cmocka_unit_test(number__limits_of_int64),
         cmocka_unit_test(mtx_read__real_files),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

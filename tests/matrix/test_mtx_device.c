@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "operator/op.h"
+#include <kry/kry.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

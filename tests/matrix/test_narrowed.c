@@ -1,103 +1,8 @@
 /*
- * test_narrowed.c - stored matrices in double with a twin for vectors in single, and cycles of algebraic multigrid whose
- * levels are in single: products against plain loops, iterations against those of a cycle in double.
+ * test_narrowed.c - cycles of algebraic multigrid whose levels are in single: iterations against those of a cycle in double.
  */
-#include "matrix/matrix.h"
 #include "patterns.h"
 #include <kry/multigrid.h>
-
-/* ---- the twin ---------------------------------------------------------------------------------- */
-
-/* y := N x and, in double, the rounded entries of A with what rounding took from their rows. */
-static void expect_products(const matrix *A, const kry_op *N)
-{
-    double *x = random_array(KRY_F32, A->cols), *zero = calloc((size_t)A->rows, sizeof *zero);
-    kry_vec *in = vec_of(KRY_F32, x, A->cols, 1), *out = vec_of(KRY_F32, zero, A->rows, 1);
-
-    OK(kry_op_apply(N, 1, in, 0, out));
-    double *y = numbers_of(out);
-    for (int64_t i = 0; i < A->rows; i++) {
-        double sum = 0, size = 0;
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            sum += (double)(float)A->val[e] * x[A->col[e]] +
-                   (A->val[e] - (double)(float)A->val[e]) * x[i];
-            size += fabs(A->val[e]);
-        }
-        NEAR(y[i], sum, 1.2e-7 * size * (double)(A->row_ptr[i + 1] - A->row_ptr[i] + 2), "row %lld",
-             (long long)i);
-    }
-    free(y), free(zero), free(x);
-    kry_vec_release(&in), kry_vec_release(&out);
-}
-
-static void expect_diagonal(const matrix *A, const kry_op *N)
-{
-    double *zero = calloc((size_t)A->rows, sizeof *zero);
-    kry_vec *d = vec_of(KRY_F32, zero, A->rows, 1);
-
-    OK(kry_op_diagonal(N, d));
-    double *y = numbers_of(d);
-    for (int64_t i = 0; i < A->rows; i++) {
-        double entry = 0;
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            if (A->col[e] == i) entry = A->val[e];
-        NEAR(y[i], entry, 1e-6 * fabs(entry), "row %lld", (long long)i);
-    }
-    free(y), free(zero);
-    kry_vec_release(&d);
-}
-
-static cl_mem rest_of(const matrix *A)
-{
-    float *rest = calloc((size_t)A->rows, sizeof *rest);
-    cl_mem buffer;
-
-    for (int64_t i = 0; i < A->rows; i++) {
-        double sum = 0;
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            sum += A->val[e] - (double)(float)A->val[e];
-        rest[i] = (float)sum;
-    }
-    OK(kryi_buffer_upload(device(), (size_t)A->rows * sizeof *rest, rest, &buffer));
-    free(rest);
-    return buffer;
-}
-
-/* From singles, whose buffer is shared, to numbers that are none, and back. */
-static void narrowed__multiplies_as_the_rounded_rows(void **state)
-{
-    static const kry_format formats[] = { KRY_FORMAT_CSR, KRY_FORMAT_SELL,   KRY_FORMAT_ELL,
-                                          KRY_FORMAT_DIA, KRY_FORMAT_SYMDIA, KRY_FORMAT_JDS,
-                                          KRY_FORMAT_HYB, KRY_FORMAT_COO };
-    (void)state;
-    if (acc_type() == KRY_F32) SKIP("no double");
-    for (size_t f = 0; f < COUNT(formats); f++) {
-        matrix A = matrix_where(KRY_F64, 900, 900, poisson);
-        kry_op *op = csr_of(&A, KRY_F64,
-                            KRY_MATRIX(.format = formats[f], .values = KRY_VALUES_COMPACT)),
-               *N;
-        assert_true(kryi_matrix_narrows(op));
-        OK(kryi_matrix_narrowed(op, NULL, &N));
-        assert_true(kryi_matrix_narrowed_bytes(N) == 0);
-        expect_products(&A, N);
-        expect_diagonal(&A, N);
-        for (int exact = 0; exact < 2; exact++) {
-            for (int64_t k = 0; k < A.nnz; k++) A.val[k] = exact ? A.val[k] * 3 : A.val[k] / 3;
-            for (int64_t k = 0; exact && k < A.nnz; k++) A.val[k] = round(A.val[k]);
-            cl_mem rest = rest_of(&A);
-            OK(kry_op_update(op, A.val));
-            OK(kryi_matrix_narrowed_again(N, rest));
-            kryi_buffer_release(device(), &rest);
-            expect_products(&A, N);
-            expect_diagonal(&A, N);
-        }
-        kry_op_release(&N);
-        kry_op_release(&op);
-        matrix_release(&A);
-    }
-}
-
-/* ---- the cycle ----------------------------------------------------------------------------------- */
 
 /* A problem of the program's, its numbers times `factor`. */
 static kry_op *problem_times(const char *spec, double factor, kry_form form)
@@ -125,7 +30,7 @@ static bool is_in_single(const kry_op *M)
 /* To 1e-8, for a random b times `size`; x := the solution by size, if it is asked for. */
 static int64_t iterations(const kry_op *A, kry_cycle_values values, double size, double **x)
 {
-    const int64_t n = A->shape.rows;
+    const int64_t n = kry_op_get_shape(A)->rows;
     kry_op *M, *solver;
     kry_result result;
     double *numbers = random_array(KRY_F64, n);
@@ -180,8 +85,8 @@ static void cycle__takes_b_of_any_size(void **state)
     for (size_t k = 0; k < COUNT(sizes); k++) {
         assert_int_equal(iterations(A, KRY_CYCLE_VALUES_AUTO, sizes[k], &y), count);
         double most = 0;
-        for (int64_t i = 0; i < A->shape.rows; i++) most = fmax(most, fabs(x[i]));
-        for (int64_t i = 0; i < A->shape.rows; i++)
+        for (int64_t i = 0; i < kry_op_get_shape(A)->rows; i++) most = fmax(most, fabs(x[i]));
+        for (int64_t i = 0; i < kry_op_get_shape(A)->rows; i++)
             NEAR(y[i], x[i], 1e-5 * most, "row %lld", (long long)i);
         free(y);
     }
@@ -249,7 +154,7 @@ static void cycle__follows_new_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(narrowed__multiplies_as_the_rounded_rows),
+
         cmocka_unit_test(cycle__as_many_iterations_as_in_double),
         cmocka_unit_test(cycle__takes_b_of_any_size),
         cmocka_unit_test(cycle__only_where_it_does_as_well),

@@ -8,9 +8,6 @@
 
 #include <cmocka.h>
 
-#include "base/hooks.h"
-#include "io/problem.h"
-#include "operator/op.h"
 #include "unit.h"
 #include <locale.h>
 #include <math.h>
@@ -259,59 +256,15 @@ static void problem_rows__of_a_bare_problem(void **state)
         assert_int_equal(kry_problem_rows(p, v, NULL, NULL), KRY_OK);
         if (p->solved)
             for (int k = 0; k < 2; k++) { /* tables of sines and cosines; rows */
-                kryi_test_fail_at = k;
+                fail_request(k);
                 assert_int_equal(kry_problem_rows(p, v, rhs, NULL), KRY_ERR_MEMORY);
-                kryi_test_fail_at = -1;
+                fail_request(-1);
             }
         kry_vec_release(&v), kry_vec_release(&longer);
         free(rhs), free(solution);
         kry_problem_release(&p), kry_problem_release(&whole);
     }
     kry_device_release(&host);
-}
-
-/* Rows first ... first + rows - 1 of a problem are those of the whole, to the bit. */
-static void check_range(const kry_problem *p, int64_t first, int64_t rows)
-{
-    const kryi_problem_made *m = (const kryi_problem_made *)p;
-    const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
-    kryi_csr A;
-
-    assert_int_equal(m->kind->entries(&m->spec, (kryi_problem_range){ first, rows }, &A), KRY_OK);
-    assert_int_equal(A.rows, rows);
-    assert_int_equal(A.cols, p->n);
-    for (int64_t i = 0; i <= rows; i++)
-        if (A.row_ptr[i] != p->row_ptr[first + i] - at)
-            fail_msg("%s: rows %d ...: row %d begins at %d", p->name, (int)first, (int)i,
-                     (int)A.row_ptr[i]);
-    if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
-    if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
-    kryi_csr_release(&A);
-}
-
-/* What rank has which rows changes nothing. */
-static void rows__of_ranges_are_those_of_the_whole(void **state)
-{
-    (void)state;
-    static const int parts[] = { 2, 3, 4, 7 };
-    static const char *const specs[] = {
-        "poisson2d:11",    "poisson3d:6",      "anisotropic2d:9:1e-3", "twophase2d:9:100:layers",
-        "twophase3d:5",    "plate2d:8",        "elasticity2d:7x5:10",  "geograph_spd:300",
-        "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
-        "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
-        "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
-    };
-    for (size_t s = 0; s < COUNT(specs); s++) {
-        kry_problem *p = make(specs[s], 5);
-        for (size_t k = 0; k < COUNT(parts); k++)
-            for (int r = 0; r < parts[k]; r++) {
-                const int64_t begin = p->n * r / parts[k];
-                check_range(p, begin, p->n * (r + 1) / parts[k] - begin);
-            }
-        check_range(p, p->n / 3, (p->n + 1) / 2);
-        check_range(p, p->n, 0);
-        kry_problem_release(&p);
-    }
 }
 
 /* By itself a device has the whole grid, and all rows. */
@@ -341,9 +294,9 @@ static void problem_part__on_one_device_is_the_whole(void **state)
     assert_int_equal(kry_problem_set_part(p, host, NULL), KRY_ERR_UNSUPPORTED);
     assert_non_null(strstr(kry_last_error(), "random:9:2"));
     for (int k = 0; k < 6; k++) {
-        kryi_test_fail_at = k;
+        fail_request(k);
         assert_int_equal(kry_problem_share(p, host, &share), KRY_ERR_MEMORY);
-        kryi_test_fail_at = -1;
+        fail_request(-1);
         assert_null(share);
     }
     kry_problem_release(&p);
@@ -1207,11 +1160,10 @@ static void sweep_memory(const char *spec, bool entries)
     int fail_at = 0;
     for (bool failed = true; failed; fail_at++) {
         kry_problem *p = NULL;
-        kryi_test_fail_at = fail_at;
+        fail_request(fail_at);
         const kry_status st =
             entries ? kry_problem_create(spec, 0, &p) : kry_problem_create_grid(spec, 0, &p);
-        failed = kryi_test_fail_at < 0;
-        kryi_test_fail_at = -1;
+        failed = end_requests();
         assert_true(st == KRY_OK ? p != NULL : st == KRY_ERR_MEMORY && !p);
         assert_true(failed || st == KRY_OK);
         kry_problem_release(&p);
@@ -1253,7 +1205,7 @@ int main(void)
         cmocka_unit_test(problem_create_grid__the_same_without_entries),
         cmocka_unit_test(problem_create_grid__refuses_what_has_no_grid),
         cmocka_unit_test(problem_rows__of_a_bare_problem),
-        cmocka_unit_test(rows__of_ranges_are_those_of_the_whole),
+
         cmocka_unit_test(problem_part__on_one_device_is_the_whole),
         cmocka_unit_test(twophase__the_paper_row),
         cmocka_unit_test(twophase__shapes),

@@ -1,8 +1,6 @@
 /*
- * test_spgemm.c - products of stored matrices, A B and P' A P: the pattern and every bit against plain loops
- * and kryi_csr_multiply, with the kernels of CPUs and of GPUs.
+ * test_spgemm.c - products of stored matrices, A B and P' A P: the pattern and every bit against plain loops, with the kernels of CPUs and of GPUs.
  */
-#include "matrix/device_csr.h"
 #include "patterns.h"
 #include "teams.h"
 
@@ -202,27 +200,6 @@ static void galerkin__every_shape(void **state)
     }
 }
 
-/* The reference on the host has the same bits. */
-static void multiply__as_on_the_host(void **state)
-{
-    (void)state;
-    if (acc_type() == KRY_F32) SKIP("no double");
-    matrix A = matrix_where(KRY_F64, 900, 900, poisson);
-    kry_op *a = csr_of(&A, KRY_F64, NULL), *C = NULL;
-    const kryi_csr host = { A.rows, A.cols, KRY_F64, A.row_ptr, A.col, A.val };
-    kryi_csr want;
-
-    OK(kryi_csr_multiply(&host, &host, &want));
-    const matrix same = { want.rows,    want.cols, kryi_csr_nnz(&want),
-                          want.row_ptr, want.col,  want.val };
-    OK(kry_csr_multiply(a, a, &C));
-    expect_matrix(C, &same, KRY_F64);
-    kry_op_release(&C);
-    kry_op_release(&a);
-    kryi_csr_release(&want);
-    matrix_release(&A);
-}
-
 /* (1 1) (1; -1) = 0, an entry; new numbers of the user's own hold until the next update without. */
 static void multiply__cancellation_is_kept(void **state)
 {
@@ -248,62 +225,6 @@ static void multiply__cancellation_is_kept(void **state)
     kry_op_release(&C);
     kry_op_release(&b);
     kry_op_release(&a);
-}
-
-static void transpose__long_columns(void **state)
-{
-    (void)state;
-    static place_fn *const places[] = { dense_column, arrow, symmetric_band };
-
-    for (size_t i = 0; i < COUNT(places); i++) {
-        matrix A = matrix_where(KRY_F32, 1300, 1300, places[i]), want = transpose_of(&A);
-        kry_op *op = csr_of(&A, KRY_F32, NULL), *read = NULL;
-        kryi_device_csr a, T;
-        cl_mem from;
-        kryi_source *none_needed = NULL;
-        OK(kryi_device_csr_of(kryi_matrix_of(op), &a));
-        OK(kryi_device_csr_transpose(&a, &T, &from));
-        OK(kryi_device_csr_operator(&T, 0, &none_needed, &read));
-        expect_matrix(read, &want, KRY_F32);
-        kryi_buffer_release(device(), &from);
-        kryi_device_csr_release(&T);
-        kryi_device_csr_release(&a);
-        kry_op_release(&read);
-        kry_op_release(&op);
-        matrix_release(&want);
-        matrix_release(&A);
-    }
-}
-
-/* A matrix by its diagonals is the same in rows, whether the device or the host knows its entries: the host where
- * one of them is zero. */
-static void rows__of_diagonals(void **state)
-{
-    kry_type type = type_of(state);
-    for (int what = 0; what < 4; what++) {
-        const kry_format format = what % 2 ? KRY_FORMAT_SYMDIA : KRY_FORMAT_DIA;
-        matrix A = matrix_where(type, 900, 900, poisson);
-        for (int64_t i = 0; i < A.rows; i++)
-            for (int64_t k = A.row_ptr[i]; k < A.row_ptr[i + 1]; k++)
-                A.val[k] =
-                    what >= 2 && i + A.col[k] == 777 ? 0 : 1.0 + (double)(i + A.col[k]) / 1024;
-        kry_op *op = csr_of(&A, type, KRY_MATRIX(.format = format)), *read = NULL;
-        kryi_device_csr rows;
-        OK(kryi_device_csr_of(kryi_matrix_of(op), &rows));
-        OK(kryi_device_csr_operator(&rows, 0, NULL, &read));
-        expect_matrix(read, &A, type);
-        kry_op_release(&read);
-        for (int64_t k = 0; k < A.nnz; k++) A.val[k] *= 2;
-        void *val = in_type(type, A.val, A.nnz);
-        OK(kry_op_update(op, val));
-        OK(kryi_device_csr_of_again(kryi_matrix_of(op), &rows));
-        OK(kryi_device_csr_operator(&rows, 0, NULL, &read));
-        expect_matrix(read, &A, type);
-        free(val);
-        kryi_device_csr_release(&rows);
-        kry_op_release(&read), kry_op_release(&op);
-        matrix_release(&A);
-    }
 }
 
 static void multiply__refusals(void **state)
@@ -417,12 +338,9 @@ int main(void)
         FOUR(multiply__every_shape),
         FOUR(galerkin__every_shape),
         FOUR(multiply__cancellation_is_kept),
-        FOUR(rows__of_diagonals),
-        cmocka_unit_test_setup(multiply__as_on_the_host, on_cpu_kernels),
-        cmocka_unit_test_setup(multiply__as_on_the_host, on_gpu_kernels),
+
         cmocka_unit_test_setup(multiply__one_program_for_all_tables, on_gpu_kernels),
-        cmocka_unit_test_setup(transpose__long_columns, on_cpu_kernels),
-        cmocka_unit_test_setup(transpose__long_columns, on_gpu_kernels),
+
         cmocka_unit_test_setup(galerkin__memory_fails, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__refusals, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__not_on_a_team, on_cpu_kernels),

@@ -231,7 +231,7 @@ static void stencil__update(void **state)
                *want = calloc((size_t)n, 8);
         if (g->faces) memcpy(first, second, (size_t)n * sizeof *first); /* coefficients stay */
         kry_op *A = stencil_of(g, type, first), *B = stencil_of(g, type, second);
-        kry_vec *x = whole_vector(type, n, b), *y = whole_vector(type, n, b);
+        kry_vec *x = vec_of(type, b, n, 1), *y = vec_of(type, b, n, 1);
 
         if (!second) {
             REFUSES(kry_op_update(A, b), KRY_ERR_UNSUPPORTED, "without coefficients");
@@ -245,9 +245,9 @@ static void stencil__update(void **state)
             *last = kept;
         }
         OK(kry_op_apply(A, 1, x, 0, y));
-        whole_read(y, got);
+        read_doubles(y, got);
         OK(kry_op_apply(B, 1, x, 0, y));
-        whole_read(y, want);
+        read_doubles(y, want);
         assert_same_bits(got, want, n);
         kry_vec_release(&x), kry_vec_release(&y);
         kry_op_release(&A), kry_op_release(&B);
@@ -304,7 +304,7 @@ static double *iterate_of(const kry_op *A, const double *b, const char *precond,
     kry_type type = kry_op_get_shape(A)->type;
     int64_t n = kry_op_get_shape(A)->rows;
     kry_op *solver = NULL;
-    kry_vec *B = whole_vector(type, n, b), *X = whole_vector(type, n, b);
+    kry_vec *B = vec_of(type, b, n, 1), *X = vec_of(type, b, n, 1);
     double *x = calloc((size_t)n + 1, sizeof *x);
     char words[96];
 
@@ -314,7 +314,7 @@ static double *iterate_of(const kry_op *A, const double *b, const char *precond,
     OK(kry_solver_create(A, words, NULL, NULL, &solver));
     if (kry_solve(solver, B, X, result) < 0) fail_msg("kry_solve: %s", kry_last_error());
     result->history = NULL;
-    whole_read(X, x);
+    read_doubles(X, x);
     kry_vec_release(&B), kry_vec_release(&X);
     kry_op_release(&solver);
     return x;

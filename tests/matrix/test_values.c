@@ -185,14 +185,13 @@ static void formats_values__compact(void **state)
 {
     (void)state;
     if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
-    device()->layout.unoptimised =
-        true; /* the same bits from two programs: Intel's compiler reorders sums */
+    leave_unoptimised(device(), true); /* for the same bits: Intel's compiler reorders sums */
     matrix A = matrix_where(KRY_F64, 150, 150, arrow);
     EACH_FORMAT(format) check_compact(&A, format, 1.0 / 3);
     check_compact(&A, KRY_FORMAT_SELL, 1e300);
     check_compact(&A, KRY_FORMAT_SELL, 1e-60);
     check_compact(&A, KRY_FORMAT_SELL, ldexp(1, -140)); /* devices may take it for 0 */
-    device()->layout.unoptimised = false;
+    leave_unoptimised(device(), false);
     matrix_release(&A);
 }
 

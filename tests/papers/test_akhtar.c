@@ -328,10 +328,10 @@ static void jacobi_create__no_memory(void **state)
         jacobi *J = NULL;
         for (int side = 0; side < SIDES; side++) of.side[side] = b.side[side];
         for (int k = 0; st == KRY_ERR_MEMORY; k++) {
-            int refs = device()->refs;
+            int refs = device_references(device());
             st = FAILING(k, jacobi_create(device(), KRY_F32, some[i], &of, &J));
             if (st < 0) assert_null(J);
-            if (st < 0) assert_int_equal(device()->refs, refs);
+            if (st < 0) assert_int_equal(device_references(device()), refs);
         }
         OK(st);
         check_runs(J, &b);

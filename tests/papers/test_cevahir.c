@@ -153,18 +153,16 @@ static void texture__wrapped_buffers(void **state)
     for (size_t w = 0; w < COUNT(ways); w++) {
         if (ways[w].product != JAGGED_TEXTURE || !use_way(&ways[w])) continue;
         kry_type type = type_of(state);
-        size_t size = kry_type_size(type);
         matrix A = matrix_create(type, 50, 333, five);
         kry_op *op = jagged_of(&A, type, JAGGED_TEXTURE);
         for (int64_t round = 0; round < 12; round++) {
-            kry_vec *x;
+            kry_vec *all, *x;
             int64_t first = round % 5;
             double *numbers = random_array(type, A.cols);
             void *host = in_type(type, numbers, A.cols);
-            cl_mem buffer;
-            OK(kryi_buffer_create(device(), (size_t)(first + A.cols) * size, &buffer));
-            OK(kry_vec_wrap(device(), type, A.cols, 1, buffer, first, &x));
-            kryi_buffer_release(device(), &buffer);
+            OK(kry_vec_create(device(), type, first + A.cols, 1, &all));
+            OK(kry_vec_wrap(device(), type, A.cols, 1, kry_vec_buffer(all, NULL), first, &x));
+            kry_vec_release(&all);
             OK(kry_vec_write(x, host));
             check_product(op, &A, type, x, numbers);
             kry_vec_release(&x);

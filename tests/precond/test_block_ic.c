@@ -579,12 +579,12 @@ static void create__no_memory(void **state)
         EACH_REQUEST(k)
         {
             kry_op *M = of[i];
-            int refs = device()->refs;
+            int refs = device_references(device());
             kry_status st = FAILING(k, kry_block_ic_create(of[i], NULL, &M));
             assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
             assert_true(request_failed == !M);
             kry_op_release(&M);
-            assert_int_equal(device()->refs, refs);
+            assert_int_equal(device_references(device()), refs);
         }
         kry_op_release(&of[i]);
     }

@@ -263,7 +263,7 @@ static void block_jacobi_create__singular_block(void **state)
             REFUSES(kry_block_jacobi_create(op, KRY_BLOCK_JACOBI(.rows = 2), &M), KRY_ERR_SINGULAR,
                     "block of rows 2 to 3 of");
             assert_null(M);
-            assert_int_equal(op->refs, 1);
+            assert_int_equal(op_references(op), 1);
         }
         kry_op_release(&op);
     }

@@ -2,7 +2,6 @@
  * dense ones. */
 #include "incomplete.h"
 #include "op_suite.h"
-#include "precond/block_ic.h"
 
 /* ---- M is what the textbook has -------------------------------------------------------------- */
 
@@ -56,7 +55,7 @@ static void check_ways(kry_type type, int64_t n, bool symmetric, int fill, doubl
         assert_int_equal(strstr(info.variant, "isai") != NULL, ways[k] == KRY_TRISOLVE_ISAI);
         assert_true(info.nnz >= n && info.bytes_stored > 0 && info.bytes_per_apply > 0);
         matrix want = matrix_of(&f);
-        if (sweeps && !device()->info.cpu_kernels)
+        if (sweeps && !kry_device_get_info(device())->cpu_kernels)
             check_near(M, &f);
         else
             op_suite(M, &want);
@@ -140,7 +139,7 @@ static void ilu__several_sweeps(void **state)
         assert_true(f.sweeps >= last);
         last = f.sweeps;
         matrix want = matrix_of(&f);
-        if (device()->info.cpu_kernels)
+        if (kry_device_get_info(device())->cpu_kernels)
             op_suite(M, &want);
         else
             check_near(M, &f);
@@ -281,59 +280,6 @@ static void auto__by_levels_and_sweeps(void **state)
     use_profile(NULL);
 }
 
-/* ---- places that a device finds --------------------------------------------------------------- */
-
-static void check_places(const double *a, int64_t n, int fill)
-{
-    dense f = { .n = n, .a = (double *)a };
-    kryi_csr R;
-    kryi_device_csr A, places;
-    matrix S = matrix_from(a, n);
-
-    f.there = calloc((size_t)(n * n), sizeof *f.there);
-    assert_non_null(f.there);
-    find_places(&f, fill);
-    OK(kryi_csr_create(n, n, KRY_F64, S.nnz, &R));
-    memcpy(R.row_ptr, S.row_ptr, (size_t)(n + 1) * sizeof *R.row_ptr);
-    memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
-    OK(kryi_device_csr_upload(device(), &R, &A));
-    OK(kryi_block_fill_places(&A, fill, &places));
-    int64_t *row_ptr = calloc((size_t)n + 1, sizeof *row_ptr);
-    int32_t *col = calloc((size_t)places.nnz, sizeof *col);
-    assert_true(row_ptr && col);
-    OK(kryi_device_csr_read_offsets(&places, row_ptr));
-    OK(kryi_buffer_read(device(), places.col, 0, (size_t)places.nnz * sizeof *col, col));
-    for (int64_t i = 0, e = 0; i < n; i++, assert_int_equal(e, row_ptr[i]))
-        for (int64_t j = 0; j < n; j++)
-            if (f.there[i * n + j]) assert_int_equal(col[e++], j);
-    free(row_ptr), free(col);
-    kryi_csr_release(&R);
-    kryi_device_csr_release(&A), kryi_device_csr_release(&places);
-    matrix_release(&S);
-    free(f.there);
-}
-
-/* Also of a chain that bites its tail, whose last row and column fill one place with each level. */
-static void fill__by_a_device(void **state)
-{
-    static const int64_t sizes[] = { 1, 2, 9, 40, 71 };
-    double ring[900] = { 0 };
-
-    (void)state;
-    use_profile("gpu-kernels");
-    if (!device()->info.fp64) SKIP("no double on this device");
-    for (size_t s = 0; s < COUNT(sizes); s++)
-        for (int fill = 1; fill <= KRY_MOST_DEVICE_FILL; fill += 1 + fill / 2) {
-            double *a = dense_random(KRY_F64, sizes[s], s % 2, 4, 1);
-            check_places(a, sizes[s], fill);
-            free(a);
-        }
-    for (int i = 0; i < 30; i++) ring[31 * i] = 2, ring[30 * i + (i + 1) % 30] = -1;
-    for (int i = 0; i < 30; i++) ring[30 * ((i + 1) % 30) + i] = -1;
-    for (int fill = 1; fill <= KRY_MOST_DEVICE_FILL; fill++) check_places(ring, 30, fill);
-    use_profile(NULL);
-}
-
 /* ---- new values, refusals -------------------------------------------------------------------- */
 
 static void check_update(kry_type type, int fill)
@@ -457,14 +403,14 @@ static void check_no_memory(kry_type type)
         EACH_REQUEST(k)
         {
             kry_op *M = op;
-            const int refs = device()->refs;
+            const int refs = device_references(device());
             const kry_status st =
                 FAILING(k, kry_block_ilu_create(
                                op, KRY_BLOCK_IC(.rows = 20, .fill = 1, .trisolve = ways[i]), &M));
             assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
             assert_true(request_failed == !M);
             kry_op_release(&M);
-            assert_int_equal(device()->refs, refs);
+            assert_int_equal(device_references(device()), refs);
         }
     }
     kry_op_release(&op);
@@ -507,9 +453,9 @@ static double seconds_of(kry_type type, int64_t n, int64_t dense, bool symmetric
     if (symmetric)
         for (int64_t e = 0; e < A.nnz; e++) A.val[e] = A.val[e] > 2 ? A.val[e] : 0.5;
     kry_op *op = csr_of(&A, type, NULL);
-    const double start = kryi_now();
+    const double start = seconds_now();
     kry_op *M = create(op, symmetric, KRY_BLOCK_IC(.rows = n, .trisolve = KRY_TRISOLVE_LEVELS));
-    const double seconds = kryi_now() - start;
+    const double seconds = seconds_now() - start;
     kry_op_release(&M), kry_op_release(&op);
     matrix_release(&A);
     return seconds;
@@ -541,7 +487,7 @@ static void ilu__of_a_full_row(void **state)
         matrix_release(&want), matrix_release(&A);
         release(&f);
     }
-    if (!device()->info.cpu_kernels) return;
+    if (!kry_device_get_info(device())->cpu_kernels) return;
     enum { LARGE = 60000 };
     seconds_of(type, 100, 0, false); /* compiles */
     const double last = seconds_of(type, LARGE, LARGE - 1, false),
@@ -566,51 +512,16 @@ static void create__bounds_the_fill(void **state)
     matrix_release(&A);
 }
 
-/* Of a matrix with a full first row, whose fill is n^2, not one product too many is made, whether they have to be counted
- * or not. */
-static void fill__that_a_device_refuses(void **state)
-{
-    (void)state;
-    use_profile("gpu-kernels");
-    if (!device()->info.fp64) SKIP("no double on this device");
-    for (int k = 0; k < 3; k++) {
-        static const int64_t sizes[] = { 900, 2000, 8000 };
-        matrix S = full_row(KRY_F64, sizes[k], 0);
-        kryi_csr R;
-        kryi_device_csr A, places;
-        OK(kryi_csr_create(S.rows, S.rows, KRY_F64, S.nnz, &R));
-        memcpy(R.row_ptr, S.row_ptr, (size_t)(S.rows + 1) * sizeof *R.row_ptr);
-        memcpy(R.col, S.col, (size_t)S.nnz * sizeof *R.col);
-        OK(kryi_device_csr_upload(device(), &R, &A));
-        OK(kryi_block_fill_places(&A, 1, &places));
-        if (k == 0)
-            assert_int_equal(places.nnz, S.rows * S.rows);
-        else
-            assert_null(places.dev);
-        kryi_device_csr_release(&A), kryi_device_csr_release(&places);
-        kryi_csr_release(&R);
-        matrix_release(&S);
-    }
-    use_profile(NULL);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(ilu__equals_the_textbook),
-        BOTH(ilu__on_a_gpus_kernels),
-        BOTH(ilu__long_chains),
-        BOTH(ilu__several_sweeps),
-        BOTH(ilu__wide_levels),
-        BOTH(auto__by_levels_and_sweeps),
-        cmocka_unit_test(fill__by_a_device),
-        BOTH(update__keeps_the_places),
-        BOTH(create__pivots),
-        BOTH(create__refusals),
-        BOTH(create__no_memory),
-        BOTH(ilu__of_a_full_row),
-        FOUR(create__bounds_the_fill),
-        cmocka_unit_test(fill__that_a_device_refuses),
+        BOTH(ilu__equals_the_textbook), BOTH(ilu__on_a_gpus_kernels),
+        BOTH(ilu__long_chains),         BOTH(ilu__several_sweeps),
+        BOTH(ilu__wide_levels),         BOTH(auto__by_levels_and_sweeps),
+        BOTH(update__keeps_the_places), BOTH(create__pivots),
+        BOTH(create__refusals),         BOTH(create__no_memory),
+        BOTH(ilu__of_a_full_row),       FOUR(create__bounds_the_fill),
+
     };
     return cmocka_run_group_tests_name("ilu", tests, NULL, close_device);
 }

@@ -273,14 +273,14 @@ static void ip__wrapped_matrix_in_any_order(void **state)
     const void *host[] = { ptr, col, val };
     const size_t bytes[] = { sizeof ptr, sizeof col, 8 * kry_type_size(type) };
     cl_mem buffer[3];
-    for (int b = 0; b < 3; b++) OK(kryi_buffer_upload(device(), bytes[b], host[b], &buffer[b]));
+    for (int b = 0; b < 3; b++) OK(buffer_upload(device(), bytes[b], host[b], &buffer[b]));
     OK(kry_csr_wrap(device(), type, 3, 3, 8, false, buffer[0], buffer[1], buffer[2], NULL, &op));
     OK(kry_incomplete_poisson_create(op, NULL, &ip));
     matrix M = as_matrix(&A, plain_ip, NULL);
     op_suite(ip, &M);
     kry_op_release(&ip);
     kry_op_release(&op);
-    for (int b = 0; b < 3; b++) kryi_buffer_release(device(), &buffer[b]);
+    for (int b = 0; b < 3; b++) buffer_release(device(), &buffer[b]);
     matrix_release(&M);
     free(val);
 }
@@ -382,7 +382,7 @@ static void ip_create__names_the_row(void **state)
                 OK(kry_incomplete_poisson_create(op, params, &ip));
                 kry_op_release(&ip);
             }
-            assert_int_equal(op->refs, 1);
+            assert_int_equal(op_references(op), 1);
             kry_op_release(&op);
         }
 }

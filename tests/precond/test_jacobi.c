@@ -116,7 +116,7 @@ static void jacobi_create__zero_pivot_names_row(void **state)
         kry_op *op = csr_of(&A, type, NULL), *jacobi = op;
         REFUSES(kry_jacobi_create(op, &jacobi), KRY_ERR_SINGULAR, "row 149");
         assert_null(jacobi);
-        assert_int_equal(op->refs, 1);
+        assert_int_equal(op_references(op), 1);
         kry_op_release(&op);
         matrix_release(&A);
     }

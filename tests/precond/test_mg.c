@@ -2,10 +2,7 @@
  * test_mg.c - geometric multigrid as a preconditioner: iterations against those of a reference program in
  * NumPy (black box interpolation, Galerkin, V(1,1)), new coefficients, and what is refused.
  */
-#include "base/hooks.h"
 #include "grids.h"
-#include "multigrid/box.h"
-#include "multigrid/hierarchy.h"
 
 /* ---- right-hand sides as the reference has them ----------------------------------------------- */
 
@@ -120,7 +117,7 @@ static void mg__iterations_of_the_reference(void **state)
         kry_op *A = operator_of(g), *M = NULL;
         kry_op_info info;
 
-        if (!too_large(A->shape.rows) && one_of(2, (int64_t)i)) {
+        if (!too_large(kry_op_get_shape(A)->rows) && one_of(2, (int64_t)i)) {
             const kry_cycle_params cycle = {
                 .smoother = g->smoother, .omega = g->omega, .sweeps = g->sweeps, .coarsest = 256
             };
@@ -413,14 +410,13 @@ static void mg__levels_in_single_lose_constants(void **state)
     for (size_t i = 0; i < COUNT(jumps); i++) {
         kry_op *A = jumping(i, "1000000", KRY_F32), *M = NULL;
         OK(kry_mg_create(A, KRY_MG(.cycle.coarsest = 30), &M));
-        kryi_hierarchy *H = kryi_hierarchy_of(M);
-        assert_true(kryi_hierarchy_levels(H) > 3);
-        for (int l = 1; l < kryi_hierarchy_levels(H); l++) {
-            const kry_op *C = kryi_hierarchy_level(H, l)->A;
+        assert_non_null(multigrid_level(M, 3));
+        for (int l = 1; multigrid_level(M, l); l++) {
+            const kry_op *C = multigrid_level(M, l);
             kry_vec *x, *y;
             double largest, rest;
-            OK(kry_vec_create(device(), KRY_F32, C->shape.rows, 1, &x));
-            OK(kry_vec_create(device(), KRY_F32, C->shape.rows, 1, &y));
+            OK(kry_vec_create(device(), KRY_F32, kry_op_get_shape(C)->rows, 1, &x));
+            OK(kry_vec_create(device(), KRY_F32, kry_op_get_shape(C)->rows, 1, &y));
             OK(kry_op_diagonal(C, y));
             OK(kry_vec_norm2(y, &largest));
             OK(kry_vec_fill(x, 1));
@@ -528,6 +524,6 @@ int main(void)
         BOTH(mg_create__refusals),
         cmocka_unit_test(mg_create__without_memory),
     };
-    kryi_test_poison = true;
+    poison_buffers();
     return cmocka_run_group_tests_name("mg", tests, keep_profile, restore_profile);
 }

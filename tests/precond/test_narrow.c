@@ -3,8 +3,6 @@
  * size, and where the cycle stays in double.
  */
 #include "grids.h"
-#include "multigrid/cycle.h"
-#include "operator/op.h"
 
 #define SINGLE KRY_CYCLE_VALUES_SINGLE
 #define DOUBLE KRY_CYCLE_VALUES_DOUBLE
@@ -47,15 +45,16 @@ static double *times(const kry_op *M, const double *r, int64_t n, int64_t first,
     kry_vec *whole = vec_of(KRY_F64, all, n + first, 1),
             *result = vec_of(KRY_F64, all, n + first, 1);
     OK(kry_vec_fill(result, NAN));
-    kry_vec from = kryi_vec_borrow(whole), to = kryi_vec_borrow(result);
-    from.first += first, from.n = n, to.first += first, to.n = n, R = &from, Z = &to;
+    OK(kry_vec_block(whole, first, n, 0, 1, &R));
+    OK(kry_vec_block(result, first, n, 0, 1, &Z));
     if (dots) {
         OK(kry_sum_create(device(), 2, &sum));
-        OK(kryi_op_run_dots(M, R, Z, sum));
-        OK(kryi_sum_read_here(sum, dots));
+        OK(apply_dots(M, R, Z, sum));
+        OK(read_sum(device(), sum, dots));
     } else {
-        OK(kryi_hierarchy_full(kryi_hierarchy_of(M), R, Z));
+        OK(full_multigrid(M, R, Z));
     }
+    kry_vec_release(&R), kry_vec_release(&Z);
     kry_vec_release(&whole);
     double *z = numbers_of(result);
     for (int64_t i = 0; i < first; i++) assert_true(isnan(z[i]));

@@ -247,12 +247,12 @@ static void create__no_memory(void **state)
     EACH_REQUEST(k)
     {
         kry_op *M = op;
-        const int refs = device()->refs;
+        const int refs = device_references(device());
         const kry_status st = FAILING(k, kry_ras_create(op, KRY_RAS(.parts = 3, .overlap = 2), &M));
         assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
         assert_true(request_failed == !M);
         kry_op_release(&M);
-        assert_int_equal(device()->refs, refs);
+        assert_int_equal(device_references(device()), refs);
     }
     kry_op_release(&op);
     matrix_release(&A);

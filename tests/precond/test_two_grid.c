@@ -27,13 +27,13 @@
 
 static double *dense_of(const kry_op *op)
 {
-    const int rows = (int)op->shape.rows, cols = (int)op->shape.cols;
+    const int rows = (int)kry_op_get_shape(op)->rows, cols = (int)kry_op_get_shape(op)->cols;
     double *X = dense_zeros(rows, cols), *unit = dense_zeros(cols, 1);
 
     for (int j = 0; j < cols; j++) {
         unit[j] = 1;
-        kry_vec *e = vec_of(op->shape.type, unit, cols, 1), *y = NULL;
-        OK(kry_vec_create(device(), op->shape.type, rows, 1, &y));
+        kry_vec *e = vec_of(kry_op_get_shape(op)->type, unit, cols, 1), *y = NULL;
+        OK(kry_vec_create(device(), kry_op_get_shape(op)->type, rows, 1, &y));
         OK(kry_op_apply(op, 1, e, 0, y));
         double *column = numbers_of(y);
         for (int i = 0; i < rows; i++) X[i * cols + j] = column[i];
@@ -130,7 +130,8 @@ static dense_levels levels_of(const kry_op *M)
         const kryi_rung *g = &H->rung[l];
         dense_level *L = &d.level[l];
         double sum = 0;
-        *L = (dense_level){ .n = (int)g->level.A->shape.rows, .A = dense_of(g->level.A) };
+        *L = (dense_level){ .n = (int)kry_op_get_shape(g->level.A)->rows,
+                            .A = dense_of(g->level.A) };
         assert_in_range(L->n, 1, DENSE_MOST);
         for (int i = 0; i < L->n * L->n; i++) sum += L->A[i];
         L->singular = fabs(sum) < 1e-10 * L->A[0];
@@ -142,7 +143,7 @@ static dense_levels levels_of(const kry_op *M)
         if (g->smooth.down.coloured) L->colour = colours_of(g->level.A);
         if (!g->level.P) continue;
         L->P = dense_of(g->level.P);
-        L->m = (int)g->level.P->shape.cols;
+        L->m = (int)kry_op_get_shape(g->level.P)->cols;
     }
     return d;
 }
@@ -503,6 +504,6 @@ int main(void)
         cmocka_unit_test(grids__as_two_grid_theory_says),
         cmocka_unit_test(matrices__as_two_grid_theory_says),
     };
-    kryi_test_poison = true;
+    poison_buffers();
     return cmocka_run_group_tests_name("two_grid", tests, NULL, close_device);
 }

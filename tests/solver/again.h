@@ -30,7 +30,7 @@ static void again_end(again *a)
 /* A x = b from x = 0; returns the iterations. */
 static int64_t again_solve(again *a, const double *b)
 {
-    kry_vec *vb = vec_on(a->A->dev, a->type, b, a->c.n, 1);
+    kry_vec *vb = vec_on(kry_op_device(a->A), a->type, b, a->c.n, 1);
 
     memcpy(a->c.b, b, (size_t)a->c.n * sizeof *b);
     OK(kry_vec_fill(a->x, 0));

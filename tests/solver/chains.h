@@ -2,7 +2,6 @@
 #ifndef KRY_TEST_CHAINS_H
 #define KRY_TEST_CHAINS_H
 
-#include "krylov/method.h"
 #include "teams.h"
 
 enum { MOST = 300 };

@@ -45,10 +45,10 @@ static void check_relaxation(const kry_op *op, const matrix *A, int64_t k, const
 
     if (d) {
         OK(kry_vec_create(device(), type, n, 1, &D));
-        OK(kryi_vec_write_doubles(D, d));
-        OK(op->fused->relax_by(op->self, c, D, B.v, X.v, Y.v));
+        write_doubles(D, d);
+        OK(relax_by(op, c, D, B.v, X.v, Y.v));
     } else {
-        OK(kryi_op_run_residual(op, B.v, X.v, Y.v));
+        OK(kry_op_residual(op, B.v, X.v, Y.v));
     }
     double *y = guarded_read(&Y);
     for (int64_t j = 0; j < k; j++)
@@ -60,7 +60,7 @@ static void check_relaxation(const kry_op *op, const matrix *A, int64_t k, const
                  "row %lld, column %lld of %lld", (long long)i, (long long)j, (long long)k);
         }
     if (!d) {
-        OK(kryi_op_run_residual(op, B.v, X.v, B.v));
+        OK(kry_op_residual(op, B.v, X.v, B.v));
         double *over = guarded_read(&B);
         assert_same_bits(over, y, numbers);
         free(over);
@@ -122,17 +122,17 @@ static void at_once__views(void **state)
 
     OK(kry_vec_create(device(), type, ROWS + AROUND, COLUMNS, &in));
     OK(kry_vec_create(device(), type, ROWS + AROUND, COLUMNS, &out));
-    OK(kryi_vec_write_doubles(in, all));
-    OK(kryi_vec_write_doubles(out, all));
+    write_doubles(in, all);
+    write_doubles(out, all);
     OK(kry_vec_block(in, AROUND, ROWS, 0, COLUMNS, &x));
     OK(kry_vec_block(out, 4, ROWS, 0, COLUMNS, &y));
     s.x = calloc(ROWS * COLUMNS, sizeof *s.x), found = calloc(ROWS * COLUMNS, sizeof *found);
-    OK(kryi_vec_read_doubles(x, s.x));
+    read_doubles(x, s.x);
     OK(kry_op_apply(op, 1, x, 0, y));
-    OK(kryi_vec_read_doubles(y, found));
+    read_doubles(y, found);
     op_suite_compare(&s, &A, 1, 0, found);
     double *around = calloc((ROWS + AROUND) * COLUMNS, sizeof *around);
-    OK(kryi_vec_read_doubles(out, around));
+    read_doubles(out, around);
     for (int64_t j = 0; j < COLUMNS; j++)
         for (int64_t i = 0; i < ROWS + AROUND; i++) {
             int64_t at = j * (ROWS + AROUND) + i;

@@ -90,7 +90,7 @@ static void choices__zeros_on_the_diagonal(void **state)
 static void choices__preconditioner_by_dominance(void **state)
 {
     const kry_type type = type_of(state);
-    const char *whole = device()->info.cpu_kernels ? "ilu0" : "block-ilu";
+    const char *whole = kry_device_get_info(device())->cpu_kernels ? "ilu0" : "block-ilu";
     const struct {
         double below, diagonal, above;
         const char *precond;
@@ -221,7 +221,7 @@ static void choices__convection(void **state)
         matrix A = grid_of(type, LINE, LINES, winds[w][0], winds[w][1]);
         kry_op *op = csr_of(&A, type, NULL);
         kryi_choices list;
-        const bool across = device()->info.cpu_kernels && winds[w][1] > 1;
+        const bool across = kry_device_get_info(device())->cpu_kernels && winds[w][1] > 1;
         OK(kryi_choices_list(op, NULL, false, &list));
         assert_string_equal(list.choice[0].method, "bicgstab:2");
         assert_string_equal(list.choice[0].precond, across ? "ilu0" : "block-ilu");

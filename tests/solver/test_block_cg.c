@@ -57,11 +57,11 @@ static void solve(block_problem *p, const char *options, kry_result *all)
 {
     kry_op *solver;
 
-    OK(kryi_vec_write_doubles(p->B, p->b));
+    write_doubles(p->B, p->b);
     OK(kry_vec_fill(p->X, 0));
     OK(kry_solver_create(p->A, options, NULL, NULL, &solver));
     OK(kry_solve(solver, p->B, p->X, all));
-    OK(kryi_vec_read_doubles(p->X, p->x));
+    read_doubles(p->X, p->x);
     for (int j = 0; j < p->k; j++) {
         const double target = p->k > 1 ? all->column[j].target : all->target;
         assert_true(residual_of(p, j) <= 1.01 * target + 1e-30);
@@ -269,7 +269,7 @@ static void block_cg__indefinite(void **state)
     A = in_format(&D, type, KRY_FORMAT_CSR, KRY_SYMMETRIC);
     OK(kry_vec_create(device(), type, ROWS, 2, &B));
     OK(kry_vec_create(device(), type, ROWS, 2, &X));
-    OK(kryi_vec_write_doubles(B, b));
+    write_doubles(B, b);
     OK(kry_solver_create(A, "method=block-cg check=none", NULL, NULL, &solver));
     assert_int_equal(kry_solve(solver, B, X, &all), KRY_BREAKDOWN);
     assert_int_equal(all.reason, KRY_INDEFINITE_MATRIX);

@@ -49,8 +49,8 @@ static systems systems_create(kry_type type, bool on_grid)
             (double)row_times(&s.M, i, s.guess + GUESSED * N, NULL, &(long double){ 0 });
     OK(kry_vec_create(device(), type, N, SYSTEMS, &s.B));
     OK(kry_vec_create(device(), type, N, SYSTEMS, &s.X));
-    OK(kryi_vec_write_doubles(s.B, s.b));
-    OK(kryi_vec_write_doubles(s.X, s.guess));
+    write_doubles(s.B, s.b);
+    write_doubles(s.X, s.guess);
     return s;
 }
 
@@ -86,19 +86,22 @@ static void check_solve(const char *options, bool on_grid)
     print_message("# %s%s\n", options, on_grid ? " on a grid" : "");
     OK(kry_solver_create(s.A, options, NULL, NULL, &solver));
     OK(kry_solve(solver, s.B, s.X, &all));
-    OK(kryi_vec_read_doubles(s.X, s.x));
+    read_doubles(s.X, s.x);
     assert_int_equal(all.columns, SYSTEMS);
     for (int64_t j = 0; j < SYSTEMS; j++) {
         const kry_column *c = &all.column[j];
-        kry_vec b = kryi_vec_column(s.B, j), x = kryi_vec_column(s.X, j);
+        kry_vec *b, *x;
         assert_int_equal(c->reason, j == ZERO      ? KRY_CONVERGED_ZERO
                                     : j == GUESSED ? KRY_CONVERGED_GUESS
                                                    : KRY_CONVERGED);
         assert_true(norm_of_residual(&s, j) <= 1.01 * c->target + 1e-30);
         if (c->iterations > most) most = c->iterations;
         if (j == GUESSED) continue;
-        OK(kryi_vec_write_doubles(&x, s.guess + j * N));
-        OK(kry_solve(solver, &b, &x, &one));
+        OK(kry_vec_view(s.B, j, &b));
+        OK(kry_vec_view(s.X, j, &x));
+        write_doubles(x, s.guess + j * N);
+        OK(kry_solve(solver, b, x, &one));
+        kry_vec_release(&b), kry_vec_release(&x);
         assert_int_equal(one.columns, 0);
         assert_true(llabs((long long)(one.iterations - c->iterations)) <= 2 + one.iterations / 10);
     }
@@ -182,7 +185,7 @@ static void columns__steps_on_grids(void **state)
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
     OK(kry_vec_create(device(), type, ROWS, 1, &Y));
-    OK(kryi_vec_write_doubles(B, b));
+    write_doubles(B, b);
     for (size_t i = 0; i < COUNT(options) * COUNT(ends); i++) {
         int steps = 0;
         snprintf(words, sizeof words, "%s %s", options[i / COUNT(ends)], ends[i % COUNT(ends)]);
@@ -191,18 +194,19 @@ static void columns__steps_on_grids(void **state)
         kry_device_set_trace(device(), count_steps, &steps);
         assert_true(kry_solve(solver, B, X, &all) >= 0);
         kry_device_set_trace(device(), NULL, NULL);
-        if (all.reason == KRY_ITERATION_LIMIT &&
-            !kryi_device_is_host(device())) /* it traces none */
+        if (all.reason == KRY_ITERATION_LIMIT && !is_host(device())) /* it traces none */
             assert_int_equal(steps, all.iterations);
         print_message("# %s: %lld, %lld, %lld iterations\n", words,
                       (long long)all.column[0].iterations, (long long)all.column[1].iterations,
                       (long long)all.column[2].iterations);
-        OK(kryi_vec_read_doubles(X, x));
+        read_doubles(X, x);
         for (int j = 0; j < COLUMNS; j++) {
-            const kry_vec b_j = kryi_vec_column(B, j);
+            kry_vec *b_j;
+            OK(kry_vec_view(B, j, &b_j));
             OK(kry_vec_fill(Y, 0));
-            assert_true(kry_solve(solver, &b_j, Y, &one) >= 0);
-            OK(kryi_vec_read_doubles(Y, own));
+            assert_true(kry_solve(solver, b_j, Y, &one) >= 0);
+            kry_vec_release(&b_j);
+            read_doubles(Y, own);
             assert_int_equal(one.iterations, all.column[j].iterations);
             for (int r = 0; r < ROWS; r++) largest = fmax(largest, fabs(own[r]));
             for (int r = 0; r < ROWS; r++)
@@ -232,7 +236,7 @@ static kry_status count_one(void *self, double alpha, const kry_vec *x, double b
 static kry_status count_several(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     counter *c = self;
-    assert_int_equal(x->k, SYSTEMS);
+    assert_int_equal(kry_vec_cols(x), SYSTEMS);
     c->several++;
     return kry_op_apply(c->A, alpha, x, beta, y);
 }
@@ -292,11 +296,11 @@ static void check_singular(const char *options, bool on_grid)
         A = in_format(&L, type, KRY_FORMAT_CSR, KRY_SYMMETRIC | KRY_SINGULAR);
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
-    OK(kryi_vec_write_doubles(B, b));
+    write_doubles(B, b);
     OK(kry_solver_create(A, options, NULL, NULL, &solver));
     const kry_status st = kry_solve(solver, B, X, &all);
     assert_true(st == KRY_OK || st == KRY_NOT_CONVERGED || st == KRY_STAGNATED);
-    OK(kryi_vec_read_doubles(X, x));
+    read_doubles(X, x);
     for (int j = 0; j < COLUMNS; j++) {
         systems s = { .M = L };
         mean = 0;
@@ -382,7 +386,7 @@ static void columns__restarts(void **state)
     OK(kry_solver_create(s.A, "method=cg rtol=2e-7", NULL, NULL, &solver));
     kry_status st = kry_solve(solver, s.B, s.X, &all);
     assert_true(st == KRY_OK || st == KRY_STAGNATED);
-    OK(kryi_vec_read_doubles(s.X, s.x));
+    read_doubles(s.X, s.x);
     for (int64_t j = 0; j < SYSTEMS; j++) {
         const kry_column *c = &all.column[j];
         double norm = norm_of_residual(&s, j), rounding = 1e-7 * c->norm_b;
@@ -411,7 +415,7 @@ static void columns__breakdown(void **state)
     A = in_format(&D, type, KRY_FORMAT_CSR, KRY_SYMMETRIC);
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &B));
     OK(kry_vec_create(device(), type, ROWS, COLUMNS, &X));
-    OK(kryi_vec_write_doubles(B, b));
+    write_doubles(B, b);
     OK(kry_solver_create(A, "method=cg check=none", NULL, NULL, &solver));
     assert_int_equal(kry_solve(solver, B, X, &all), KRY_BREAKDOWN);
     assert_int_equal(all.column[0].reason, KRY_CONVERGED);
@@ -439,12 +443,12 @@ static void columns__strips(void **state)
     assert_non_null(x);
     OK(kry_vec_create(device(), type, N, COLUMNS, &B));
     OK(kry_vec_create(device(), type, N, COLUMNS, &X));
-    OK(kryi_vec_write_doubles(B, b));
+    write_doubles(B, b);
     OK(kry_solver_create(s.A, "method=cg", NULL, NULL, &solver));
     OK(kry_solve(solver, s.B, s.X, NULL));
     OK(kry_solver_set_stop(solver, &(kry_stop){ .rtol = 1e-3 }));
     OK(kry_solve(solver, B, X, &all));
-    OK(kryi_vec_read_doubles(X, x));
+    read_doubles(X, x);
     systems many = { .M = s.M, .b = b, .x = x };
     for (int64_t j = 0; j < COLUMNS; j++) {
         assert_int_equal(all.column[j].reason, KRY_CONVERGED);
@@ -469,7 +473,7 @@ static void columns__refusals(void **state)
     OK(kry_vec_block(s.X, 0, N, 0, 2, &fewer));
     REFUSES(kry_solve(solver, s.B, fewer, NULL), KRY_ERR_SHAPE, "kry_solve");
     s.b[2 * N] = NAN;
-    OK(kryi_vec_write_doubles(s.B, s.b));
+    write_doubles(s.B, s.b);
     REFUSES(kry_solve(solver, s.B, s.X, NULL), KRY_ERR_ARGUMENT, "b");
     kry_vec_release(&fewer);
     kry_op_release(&solver);
@@ -499,11 +503,11 @@ static void columns__refused_one_leaves_all(void **state)
                 s.b[last] = wrong[w];
             else
                 x[last] = wrong[w - 2];
-            OK(kryi_vec_write_doubles(s.B, s.b));
-            OK(kryi_vec_write_doubles(s.X, x));
+            write_doubles(s.B, s.b);
+            write_doubles(s.X, x);
             OK(kry_solver_create(s.A, options[i], NULL, NULL, &solver));
             REFUSES(kry_solve(solver, s.B, s.X, NULL), KRY_ERR_ARGUMENT, "kry_solve");
-            OK(kryi_vec_read_doubles(s.X, after));
+            read_doubles(s.X, after);
             for (int64_t e = 0; e < N * k; e++)
                 if (x[e] != after[e] && !(isnan(x[e]) && isnan(after[e])))
                     fail_msg("%s: x[%lld] was %g and is %g", options[i], (long long)e, x[e],

@@ -133,15 +133,15 @@ static kry_op *operator_of(const system_ *s, kry_type type)
 /* A as its products with unit vectors say. Column j at j * N. */
 static double *dense_of(const kry_op *A)
 {
-    int64_t n = A->shape.rows;
+    int64_t n = kry_op_get_shape(A)->rows;
     double *unit = calloc((size_t)n, sizeof *unit), *all = calloc((size_t)(n * n), sizeof *all);
     kry_vec *x, *y;
     assert_non_null(unit);
     assert_non_null(all);
-    OK(kry_vec_create(device(), A->shape.type, n, 1, &y));
+    OK(kry_vec_create(device(), kry_op_get_shape(A)->type, n, 1, &y));
     for (int64_t j = 0; j < n; j++) {
         unit[j] = 1;
-        x = vec_of(A->shape.type, unit, n, 1);
+        x = vec_of(kry_op_get_shape(A)->type, unit, n, 1);
         unit[j] = 0;
         OK(kry_op_apply(A, 1, x, 0, y));
         double *column = numbers_of(y);
@@ -249,13 +249,13 @@ static void check_labels(kry_type type, const int64_t size[3], int64_t block, co
     if (block) OK(kry_labels_blocks(size, (int64_t[]){ block, block, block }, phase, want, &count));
     OK(kryi_labels_of_grid(kryi_stencil_of(A), block, k != NULL, &label, &found));
     assert_non_null(label);
-    OK(kryi_buffer_read(device(), label, 0, (size_t)n * sizeof *got, got));
+    OK(buffer_read(device(), label, 0, (size_t)n * sizeof *got, got));
     assert_int_equal(found, block ? count : levels);
     for (int64_t i = 0; i < n; i++)
         if (got[i] != (block ? want : phase)[i])
             fail_msg("blocks of %d, cell %d of %d x %d x %d: label %d, not %d", (int)block, (int)i,
                      (int)size[0], (int)size[1], (int)size[2], got[i], (block ? want : phase)[i]);
-    kryi_buffer_release(device(), &label);
+    buffer_release(device(), &label);
     kry_op_release(&A);
     free(phase), free(want), free(got);
 }
@@ -308,7 +308,7 @@ static int64_t reach(const kryi_csr *A, int32_t *label, int64_t i, int64_t *stac
 /* Parts are connected, all of them in use, and as many as wanted. */
 static void check_parts(const kry_op *A, int64_t most)
 {
-    const int64_t n = A->shape.rows;
+    const int64_t n = kry_op_get_shape(A)->rows;
     int32_t *label = calloc((size_t)n, sizeof *label);
     int64_t *stack = calloc((size_t)n, sizeof *stack), count, largest = 0, seen = 0;
     cl_mem found;
@@ -319,7 +319,7 @@ static void check_parts(const kry_op *A, int64_t most)
     OK(kryi_labels_of_graph(kryi_matrix_of(A), most, &found, &count));
     assert_non_null(found);
     assert_int_equal(count, most < n ? most : n);
-    OK(kryi_buffer_read(device(), found, 0, (size_t)n * sizeof *label, label));
+    OK(buffer_read(device(), found, 0, (size_t)n * sizeof *label, label));
     for (int64_t i = 0; i < n; i++) assert_in_range(label[i], 0, count - 1);
     for (int64_t i = 0; i < n; i++) {
         if (label[i] < 0) continue;
@@ -329,7 +329,7 @@ static void check_parts(const kry_op *A, int64_t most)
     }
     assert_int_equal(seen, count); /* a part in two pieces is seen twice */
     assert_true(largest <= 8 * (n / count + 1));
-    kryi_buffer_release(device(), &found);
+    buffer_release(device(), &found);
     kryi_csr_release(&rows);
     free(label), free(stack);
 }
@@ -369,9 +369,9 @@ static outcome solve(const kry_op *A, const kry_vec *b, const char *precond, con
     kry_vec *x;
 
     snprintf(words, sizeof words, "method=pcg precond=%s rtol=%s deflation=%s", precond,
-             A->shape.type == KRY_F32 ? "1e-4" : "1e-10", deflation);
+             kry_op_get_shape(A)->type == KRY_F32 ? "1e-4" : "1e-10", deflation);
     OK(kry_solver_create(A, words, NULL, NULL, &S));
-    OK(kry_vec_create(device(), A->shape.type, A->shape.rows, 1, &x));
+    OK(kry_vec_create(device(), kry_op_get_shape(A)->type, kry_op_get_shape(A)->rows, 1, &x));
     kry_status st = kry_solve(S, b, x, &o.result);
     if (st != KRY_OK) fail_msg("%s: %s", words, st < 0 ? kry_last_error() : o.result.why);
     o.iterations = o.result.iterations;
@@ -473,7 +473,7 @@ static void check_scaled(kry_type type, const kry_op *T)
     for (int i = 0; i < N; i++) most = fmax(most, fabs(plain[i]) + fabs(old[i]));
     for (int i = 0; i < N; i++)
         NEAR(got[i], 2 * plain[i] + 0.5 * old[i], 8 * most * eps_of(type), "(%s x)[%d]",
-             T->table->kind, i);
+             op_table(T)->kind, i);
     free(got), free(plain), free(old), free(x);
     kry_vec_release(&X);
     kry_vec_release(&Y);
@@ -560,10 +560,10 @@ static kry_result solve_by(const kry_op *A, const kry_op *D, const kry_op *M, co
     kry_op *S;
     kry_vec *x;
     kry_result res;
-    kry_stop stop = { .rtol = A->shape.type == KRY_F32 ? 1e-4 : 1e-10 };
+    kry_stop stop = { .rtol = kry_op_get_shape(A)->type == KRY_F32 ? 1e-4 : 1e-10 };
 
     OK(kry_pcg_create(A, KRY_PCG(.deflation = D, .precond = M, .stop = stop), &S));
-    OK(kry_vec_create(device(), A->shape.type, N, 1, &x));
+    OK(kry_vec_create(device(), kry_op_get_shape(A)->type, N, 1, &x));
     kry_status st = kry_solve(S, b, x, &res);
     if (st != KRY_OK) fail_msg("%s", st < 0 ? kry_last_error() : res.why);
     kry_vec_release(&x);

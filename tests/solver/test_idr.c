@@ -9,13 +9,8 @@ typedef long double column[MOST];
 static void make_P(kry_type type, int64_t n, int s, column *P)
 {
     for (int i = 0; i < s; i++) {
-        kry_vec *v;
-        OK(kry_vec_create(device(), type, n, 1, &v));
-        OK(kryi_vec_fill_random((uint64_t)(STREAM + i), v));
-        double *numbers = numbers_of(v);
-        for (int64_t k = 0; k < n; k++) P[i][k] = numbers[k];
-        free(numbers);
-        kry_vec_release(&v);
+        for (int64_t k = 0; k < n; k++)
+            P[i][k] = to_type(type, kry_random_unit(1, (uint64_t)(STREAM + i), (uint64_t)k) - 0.5);
     }
 }
 

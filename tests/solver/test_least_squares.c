@@ -217,8 +217,8 @@ static int look_at_x(void *user, const kry_iteration *it)
     eye *e = user;
     outcome o = { .x = numbers_of(e->x) };
     measure(e->A, e->b, &o);
-    NEAR(it->residual, o.residual, (e->x->type == KRY_F32 ? 1e-4 : 1e-12) * 10, "iteration %lld",
-         (long long)it->iteration);
+    NEAR(it->residual, o.residual, (kry_vec_type(e->x) == KRY_F32 ? 1e-4 : 1e-12) * 10,
+         "iteration %lld", (long long)it->iteration);
     assert_true(it->residual <= e->last * 1.00001);
     e->last = it->residual, e->calls++;
     free(o.x);

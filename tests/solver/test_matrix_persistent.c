@@ -3,10 +3,6 @@
  * the answer of plain C code in the iterations that a launch for each step takes, the same ends, and the
  * launched path where the kernel is refused or lets go. What all products share is in test_resident.c.
  */
-#include "device/barrier.h"
-#include "matrix/matrix.h"
-#include "operator/op.h"
-#include "operator/resident.h"
 #include "testing.h"
 
 /* ---- matrices --------------------------------------------------------------------------------- */
@@ -113,9 +109,9 @@ static kry_op *solver_of(const kry_op *A, const char *words, const char *residen
 
 static outcome solve(const kry_op *A, const char *words, const char *resident, const double *b)
 {
-    const kry_type type = A->shape.type;
+    const kry_type type = kry_op_get_shape(A)->type;
     kry_op *solver = solver_of(A, words, resident, rtol_of(type));
-    outcome out = solve_by(solver, type, b, A->shape.rows);
+    outcome out = solve_by(solver, type, b, kry_op_get_shape(A)->rows);
     kry_op_release(&solver);
     return out;
 }
@@ -146,17 +142,15 @@ static void check_answer(const matrix *A, kry_type type, const double *b, const 
 /* A solve whose persistent kernel does not compile, or is given wrong arguments, takes launches, and nobody learns it. */
 static void assert_makes_kernel(const kry_op *A)
 {
-    kryi_resident_cg *R;
-    const kry_status st = kryi_matrix_make_resident(kryi_matrix_of(A), NULL, &R);
+    const kry_status st = make_resident_cg(A);
     if (st < 0 && st != KRY_ERR_UNSUPPORTED) fail_msg("%s", kry_last_error());
-    kryi_resident_release(&R);
 }
 
 /* The answer of plain code in as many iterations as by launches. *in_kernel: on a busy machine a launch may have been
  * aborted, and then the answer is right all the same. */
 static void compare(const matrix *A, const kry_op *op, const char *words, int *in_kernel)
 {
-    const kry_type type = op->shape.type;
+    const kry_type type = kry_op_get_shape(op)->type;
     double *b = right_side(type, A);
     outcome on = solve(op, words, "on", b), off = solve(op, words, "off", b);
 
@@ -270,11 +264,11 @@ static void persistent__shapes(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         kry_op *A =
             csr_of(&s.host, type, KRY_MATRIX(.traits = KRY_SYMMETRIC, .format = cases[i].format));
-        kryi_tuning_set(device(), "resident/matrix", cases[i].shape);
+        tune(device(), "resident/matrix", cases[i].shape);
         compare(&s.host, A, cases[i].words, &in_kernel);
         kry_op_release(&A);
     }
-    kryi_tuning_set(device(), "resident/matrix", "auto");
+    tune(device(), "resident/matrix", "auto");
     print_message("# %d of %d in the persistent kernel\n", in_kernel, (int)COUNT(cases));
     linear_release(&s);
 }
@@ -309,8 +303,9 @@ static void persistent__factors_in_places_of_the_device(void **state)
     matrix A = matrix_from(a, N);
     for (size_t f = 0; f < COUNT(formats); f++) {
         kry_op *op = csr_of(&A, type, KRY_MATRIX(.traits = KRY_SYMMETRIC, .format = formats[f]));
-        assert_int_equal(kryi_matrix_of(op)->placed,
-                         device()->info.fp64 && !device()->info.cpu_kernels);
+        assert_int_equal(look_into_matrix(op).placed,
+                         kry_device_get_info(device())->fp64 &&
+                             !kry_device_get_info(device())->cpu_kernels);
         compare(&A, op, "precond=ip", &in_kernel);
         kry_op_release(&op);
     }
@@ -459,9 +454,9 @@ static void persistent__two_solvers(void **state)
 
 static void never_in_kernel(const matrix *A, const kry_op *op, const char *words)
 {
-    double *b = right_side(op->shape.type, A);
+    double *b = right_side(kry_op_get_shape(op)->type, A);
     outcome o = solve(op, words, "on", b);
-    check_answer(A, op->shape.type, b, &o);
+    check_answer(A, kry_op_get_shape(op)->type, b, &o);
     assert_int_equal(o.res.resident_iterations, 0);
     drop(&o);
     free(b);
@@ -478,9 +473,9 @@ static void persistent__refused(void **state)
     never_in_kernel(&s.host, s.A, "precond=block-jacobi:2");
     never_in_kernel(&s.host, s.A, "precond=chebyshev:33");
     never_in_kernel(&s.host, s.A, "precond=ip:unscaled");
-    kryi_tuning_set(device(), "resident/matrix", "group=128 per-item=1 groups=1000000 held=0");
+    tune(device(), "resident/matrix", "group=128 per-item=1 groups=1000000 held=0");
     never_in_kernel(&s.host, s.A, "precond=jacobi");
-    kryi_tuning_set(device(), "resident/matrix", "auto");
+    tune(device(), "resident/matrix", "auto");
     kry_op_release(&coo);
     linear_release(&s);
 }
@@ -492,13 +487,13 @@ static void persistent__aborted(void **state)
     kry_op *solver;
     seen saw = { .stop_at = 1000 };
 
-    kryi_test_abort_at = 0;
+    abort_launch(0);
     never_in_kernel(&s.host, s.A, "precond=jacobi");
     OK(kry_solver_create(s.A, "precond=jacobi check-every=4 maxit=8 resident=on", look, &saw,
                          &solver));
-    kryi_test_abort_at = 2; /* after the launch of no step for the first look, and one of four */
+    abort_launch(2); /* after the launch of no step for the first look, and one of four */
     outcome o = solve_by(solver, type, s.b, s.host.rows);
-    kryi_test_abort_at = -1;
+    abort_launch(-1);
     assert_int_equal(o.status, KRY_NOT_CONVERGED);
     assert_true(o.res.resident_iterations == 4 || o.res.resident_iterations == 0);
     assert_int_equal(o.res.history_count, 9);

@@ -20,7 +20,7 @@ static int tear_down(void **state)
     (void)state;
     kry_op_release(&grid);
     kry_op_release(&A);
-    int leaked = dev->refs - 1;
+    int leaked = device_references(dev) - 1;
     kry_device_release(&dev);
     return leaked;
 }

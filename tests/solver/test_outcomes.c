@@ -309,11 +309,11 @@ static outcome solve(problem *p, const way *w)
              most_iterations(p));
     st = kry_mtx_matrix(device(), type, p->mtx, &params, &A);
     memset(p->x, 0, (size_t)p->A.n * sizeof *p->x);
-    const double start = kryi_now();
+    const double start = seconds_now();
     if (st == KRY_OK) st = kry_solver_create(A, words, NULL, NULL, &S);
     if (st == KRY_OK && !strncmp(w->deflation, "recycle", 7)) st = first_solve(S, p);
     if (st >= KRY_OK) st = kry_solve_host(S, p->b, p->x, &res);
-    o.seconds = kryi_now() - start;
+    o.seconds = seconds_now() - start;
     if (st < 0) {
         snprintf(o.word, sizeof o.word, "%s", status_word(st));
         snprintf(o.why, sizeof o.why, "%s", kry_last_error());
@@ -406,7 +406,7 @@ typedef struct run {
 static bool wanted(const run *r, const problem *p)
 {
     if (r->all) return true;
-    if (kryi_now() - r->start > SAMPLE_SECONDS || p->A.nnz > SAMPLE_NNZ) return false;
+    if (seconds_now() - r->start > SAMPLE_SECONDS || p->A.nnz > SAMPLE_NNZ) return false;
     return random_below(SAMPLE_ONE_IN) == 0;
 }
 
@@ -466,7 +466,7 @@ static void run_matrix(run *r, const char *path, const char *file, const char *k
 {
     problem p;
 
-    if (!r->all && kryi_now() - r->start > SAMPLE_SECONDS) return;
+    if (!r->all && seconds_now() - r->start > SAMPLE_SECONDS) return;
     problem_open(path, file, &p);
     if (r->out)
         fprintf(r->out, "#matrix,%s,%s,%lld,%lld\n", p.name, kind, (long long)p.A.n,
@@ -537,7 +537,7 @@ static void public_matrices__as_in_the_table(void **state)
     (void)state;
     enum { ROOM = 1000 };
     const char *root = getenv("KRY_MATRIX_DIR"), *out = getenv("KRY_OUTCOMES_OUT");
-    run r = { .all = getenv("KRY_FULL") || out, .start = kryi_now() };
+    run r = { .all = getenv("KRY_FULL") || out, .start = seconds_now() };
 
     if (!root) SKIP("KRY_MATRIX_DIR is not set");
     if (!kry_device_get_info(device())->fp64) SKIP("no double on this device");
@@ -557,7 +557,7 @@ static void public_matrices__as_in_the_table(void **state)
             !left_out("KRY_OUTCOMES_MATRIX", generated[i].spec))
             run_matrix(&r, "", generated[i].spec, generated[i].kind);
     print_message("# %d of %lld lines compared in %.0f s, %d not in the table\n", r.compared,
-                  (long long)table_size, kryi_now() - r.start, r.unknown);
+                  (long long)table_size, seconds_now() - r.start, r.unknown);
     if (r.out) fclose(r.out);
     free(all);
     free(table);

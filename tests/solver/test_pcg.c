@@ -1,5 +1,4 @@
 /* test_pcg.c - conjugate gradients: golden counts, every way to stop, honest answers. */
-#include "base/hooks.h"
 #include "unit.h"
 #include <float.h>
 
@@ -17,7 +16,7 @@ static int open_device(void **state)
 static int close_device(void **state)
 {
     (void)state;
-    int leaked = dev->refs - 1; /* every object gave its device back */
+    int leaked = device_references(dev) - 1; /* every object gave its device back */
     kry_device_release(&dev);
     return leaked;
 }
@@ -653,12 +652,12 @@ static void solve__compiling_is_told_apart(void **state)
 
     assert_true(kry_device_compile_seconds(NULL, &programs) == 0 && programs == 0);
     dev = NULL;
-    OK(kry_device_open(kryi_device_is_host(shared) ? "host" : NULL, &dev));
+    OK(kry_device_open(is_host(shared) ? "host" : NULL, &dev));
     OK(matrix_of(&s, real, &A));
-    const double start = kryi_now(), before = kry_device_compile_seconds(dev, NULL);
+    const double start = seconds_now(), before = kry_device_compile_seconds(dev, NULL);
     OK(kry_solver_create(A, "method=pcg precond=jacobi", NULL, NULL, &S));
     OK(kry_solve_host(S, s.b, x, &first));
-    const double all = kryi_now() - start,
+    const double all = seconds_now() - start,
                  compiling = kry_device_compile_seconds(dev, &programs) - before;
     memset(x, 0, sizeof x);
     OK(kry_solve_host(S, s.b, x, &second));
@@ -666,8 +665,7 @@ static void solve__compiling_is_told_apart(void **state)
     assert_true(first.setup_seconds + first.solve_seconds + first.compile_seconds <= all + 1e-9);
     /* Differences of times are rounded, so their sum may exceed the whole by an ulp or two. */
     assert_true(first.compile_seconds <= compiling + 1e-9 && first.compiled <= programs);
-    if (!kryi_device_is_host(dev))
-        assert_true(first.compile_seconds > 0.2 * compiling && programs > 0);
+    if (!is_host(dev)) assert_true(first.compile_seconds > 0.2 * compiling && programs > 0);
     assert_true(second.compile_seconds <= first.compile_seconds && second.compiled == 0);
     kry_op_release(&S);
     kry_op_release(&A);
@@ -688,18 +686,18 @@ static void solver_describe__names_all(void **state)
                                          "rtol=0.001", "maxit=77", "precision" };
 
     OK(matrix_of(&s, real, &A));
-    double start = kryi_now();
+    double start = seconds_now();
     OK(kry_deflation_create(A, KRY_DEFLATION(.stripes = 4), &D));
     OK(kry_block_ic_create(A, KRY_BLOCK_IC(.rows = 50), &M));
     OK(kry_pcg_create(
         A, KRY_PCG(.precond = M, .deflation = D, .stop = { .rtol = 1e-3, .max_iter = 77 }), &S));
-    double all = kryi_now() - start;
+    double all = seconds_now() - start;
     kry_op_describe(S, &info);
     assert_string_equal(info.kind, "pcg");
     for (size_t i = 0; i < COUNT(named); i++)
         if (!strstr(info.variant, named[i])) fail_msg("'%s' is not in: %s", named[i], info.variant);
     OK(kry_solve(S, b, x, &res));
-    const double parts = D->setup.seconds + M->setup.seconds;
+    const double parts = setup_seconds(D) + setup_seconds(M);
     assert_true(res.setup_seconds >= parts - 1e-9 && res.setup_seconds <= all + 1e-9);
     kry_op_release(&S);
     OK(kry_solver_create(A, "precond=block-jacobi:2 stop=never maxit=3", NULL, NULL, &S));
@@ -899,8 +897,8 @@ static void pcg_solve__vectors_at_odd_offsets(void **state)
     run straight = solve(&s, real, "method=pcg", NULL);
     OK(matrix_of(&s, real, &A));
     OK(kry_vec_create(dev, real, 300, 1, &block));
-    OK(kry_vec_wrap(dev, real, 131, 1, block->buffer, 3, &b));
-    OK(kry_vec_wrap(dev, real, 131, 1, block->buffer, 135, &x));
+    OK(kry_vec_wrap(dev, real, 131, 1, kry_vec_buffer(block, NULL), 3, &b));
+    OK(kry_vec_wrap(dev, real, 131, 1, kry_vec_buffer(block, NULL), 135, &x));
     kry_vec *given = vector_of(s.b, 131, real);
     OK(kry_vec_copy(given, b));
     OK(kry_solver_create(A, "method=pcg", NULL, NULL, &S));
@@ -1221,6 +1219,6 @@ int main(void)
         cmocka_unit_test(kry_solve__wrong_sizes_and_kinds),
         cmocka_unit_test(solver__is_an_operator),
     };
-    kryi_test_poison = true;
+    poison_buffers();
     return cmocka_run_group_tests_name("pcg", tests, open_device, close_device);
 }

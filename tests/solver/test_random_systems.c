@@ -806,17 +806,17 @@ static void run_cases(make_case *make, int seconds)
     const char *only = getenv("KRY_TEST_CASE");
     bool full = getenv("KRY_FULL"), fp64 = kry_device_get_info(device())->fp64;
     int64_t cases = full ? FULL_CASES : small_run() ? 3 : CASES;
-    tally all = { .start = kryi_now() };
+    tally all = { .start = seconds_now() };
 
     uint64_t seed = random_bits(), after = test_random_state;
     for (int64_t k = only ? atoll(only) : 0; k < cases; k++) {
         test_random_state = (seed + (uint64_t)k) * UINT64_C(0x9e3779b97f4a7c15) | 1;
         for (int i = 0; i < 5; i++) (void)random_bits();
         run_case(&all, k, one_in(fp64 ? 3 : 2) ? KRY_F32 : KRY_F64, make);
-        if (only || all.failed > 20 || (!full && kryi_now() - all.start > seconds)) break;
+        if (only || all.failed > 20 || (!full && seconds_now() - all.start > seconds)) break;
     }
     test_random_state = after; /* another test's cases do not depend on how many there were */
-    print_message("# %d cases in %.0f s: %d refused", all.cases, kryi_now() - all.start,
+    print_message("# %d cases in %.0f s: %d refused", all.cases, seconds_now() - all.start,
                   all.refused);
     for (int r = 0; r <= KRY_DIVERGED; r++)
         print_message(", %d %s", all.reasons[r], kry_reason_word((kry_reason)r));

@@ -29,8 +29,8 @@ static void grid_destroy(void *self)
 {
     grid *G = self;
     kryi_stencil *S = &G->stencil;
-    kryi_buffer_release(S->dev, &S->coefficient);
-    for (int a = 0; a < 3; a++) kryi_buffer_release(S->dev, &S->face[a]);
+    buffer_release(S->dev, &S->coefficient);
+    for (int a = 0; a < 3; a++) buffer_release(S->dev, &S->face[a]);
     kry_op_release(&G->csr);
     free(G->dense);
     free(G);
@@ -55,7 +55,7 @@ static cl_mem upload(kry_type type, const double *v, int64_t n)
 {
     cl_mem buffer;
     void *numbers = in_type(type, v, n);
-    OK(kryi_buffer_upload(device(), (size_t)n * kry_type_size(type), numbers, &buffer));
+    OK(buffer_upload(device(), (size_t)n * kry_type_size(type), numbers, &buffer));
     free(numbers);
     return buffer;
 }
@@ -187,8 +187,8 @@ typedef struct run {
 static run solve(const kry_op *A, const char *options, const double *b_numbers)
 {
     static run out;
-    kry_type type = A->shape.type;
-    int64_t n = A->shape.rows;
+    kry_type type = kry_op_get_shape(A)->type;
+    int64_t n = kry_op_get_shape(A)->rows;
     double zero[MOST] = { 0 };
     kry_op *solver;
     guarded b = guarded_create(type, n, 1, 0, b_numbers), x = guarded_create(type, n, 1, 3, zero);
@@ -214,7 +214,7 @@ static void right_side(kry_type type, int64_t n, bool mean_zero, double *b)
 }
 
 /* A shape of groups for the solvers made from now on. "auto": kry's own. */
-static void use_shape(const char *shape) { kryi_tuning_set(device(), "resident/shape", shape); }
+static void use_shape(const char *shape) { tune(device(), "resident/shape", shape); }
 
 static const char *options_of(kry_type type)
 {
@@ -461,11 +461,11 @@ static void resident__aborted_at_once(void **state)
     right_side(type, G->stencil.n, false, b);
     kry_vec *v = vec_of(type, b, G->stencil.n, 1), *x = vec_of(type, b, G->stencil.n, 1);
 
-    kryi_test_abort_at = 0;
+    abort_launch(0);
     assert_int_equal(answers(G, A, type, b), 0);
     OK(kry_solver_create(A, options_of(type), NULL, NULL, &solver));
-    kryi_test_abort_at = 0;
-    for (int k = 0; k < 2; k++, kryi_test_abort_at = -1) {
+    abort_launch(0);
+    for (int k = 0; k < 2; k++, abort_launch(-1)) {
         OK(kry_solve(solver, v, x, &res));
         assert_int_equal(res.resident_iterations, 0);
     }
@@ -490,9 +490,9 @@ static void resident__aborted_later(void **state)
             x = guarded_create(type, G->stencil.n, 1, 0, numbers);
 
     OK(kry_solver_create(A, "maxit=200 check-every=4 resident=on", look, &s, &solver));
-    kryi_test_abort_at = 2;
+    abort_launch(2);
     kry_status st = kry_solve(solver, b.v, x.v, &res);
-    kryi_test_abort_at = -1;
+    abort_launch(-1);
     OK(st);
     if (res.resident_iterations) {
         assert_int_equal(res.resident_iterations, 4);
@@ -515,7 +515,7 @@ static void resident__too_few_groups(void **state)
     use_shape("group=16 per-item=1 shared=1"); /* 154 unknowns want 10 groups */
     int64_t resident = answers(G, A, type, b);
     use_shape("auto");
-    if (!device()->info.gpu) assert_int_equal(resident, 0);
+    if (!kry_device_get_info(device())->gpu) assert_int_equal(resident, 0);
     kry_op_release(&A);
 }
 
@@ -529,9 +529,9 @@ static void resident__stale_messages(void **state)
     s.low[0] = N, s.low[1] = F;
     grid *G = grid_create(&s, type, &A);
     right_side(type, G->stencil.n, false, b);
-    kryi_test_stale_messages = 1;
+    count_as_stale(1);
     int64_t resident = answers(G, A, type, b);
-    kryi_test_stale_messages = 0;
+    count_as_stale(0);
     assert_int_equal(resident, 0);
     kry_op_release(&A);
 }

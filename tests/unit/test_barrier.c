@@ -2,6 +2,7 @@
  * test_barrier.c - work-groups that wait for each other: what the probe finds, what it refuses,
  * and launches that are aborted. The kernels and the cache are in a folder of the test's own.
  */
+#include "base/hooks.h"
 #include "device/barrier.h"
 #include "testing.h"
 #include <dirent.h>
@@ -126,9 +127,9 @@ static void barrier_create__stale_messages_refuse(void **state)
 {
     (void)state;
     kryi_barrier *b;
-    kryi_test_stale_messages = 1;
+    count_as_stale(1);
     kry_status st = barrier_of(1, &b);
-    kryi_test_stale_messages = 0;
+    count_as_stale(0);
     OK(st);
     assert_int_equal(kryi_barrier_groups(b), 0);
     kry_arg args[] = { { 0 }, ARG(steps), ARG(numbers), ARG(out) };
@@ -194,7 +195,7 @@ static void barrier_finished__aborted_launch_is_the_last(void **state)
     bool finished = true;
     OK(barrier_of(0, &b));
     if (kryi_barrier_groups(b)) {
-        kryi_test_abort_at = 0;
+        abort_launch(0);
         OK(ring(b, 1, &finished));
         assert_int_equal(kryi_test_abort_at, -1);
         assert_false(finished);
@@ -224,14 +225,14 @@ static void barrier_launch__a_tuning_file_that_lies(void **state)
     kryi_barrier_release(&b);
     kry_tuning_each(device(), lie, name); /* the last one that was kept */
     if (!*name || device()->info.gpu) SKIP("nothing was kept, or a GPU that may have room for all");
-    kryi_tuning_set(device(), name, "groups=1024");
+    tune(device(), name, "groups=1024");
     OK(barrier_of(2, &b));
     assert_int_equal(kryi_barrier_groups(b), 1024);
-    double start = kryi_now();
+    double start = seconds_now();
     OK(ring(b, groups, &finished));
     assert_false(finished);
     assert_int_equal(kryi_barrier_groups(b), 0);
-    assert_true(kryi_now() - start < 300);
+    assert_true(seconds_now() - start < 300);
     kryi_barrier_release(&b);
 }
 

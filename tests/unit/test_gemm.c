@@ -2,7 +2,7 @@
  * test_gemm.c - products of dense matrices by kry's own kernel and by CLBlast, transposes, and a dense matrix as
  * an operator, against plain loops in long double.
  */
-#include "gemms.h"
+#include "dense/dense.h"
 #include "op_suite.h"
 
 typedef struct product {
@@ -51,16 +51,16 @@ static void compare(const product *p, double alpha, double beta, const double *g
 }
 
 /* beta == 0 over NaN, then another beta; the operands stay as they were. */
-static void check(product *p, gemm_way *way)
+static void check(product *p, bool clblast)
 {
     const double alpha = to_type(p->type, 0.7), beta = to_type(p->type, -1.3);
 
-    OK(gemm_by(way, p->ta, p->tb, 1, p->A.v, p->B.v, 0, p->C.v));
+    OK(gemm_by(clblast, p->ta, p->tb, 1, p->A.v, p->B.v, 0, p->C.v));
     double *c = guarded_read(&p->C);
     compare(p, 1, 0, c);
     free(c);
     guarded_write(&p->C, p->c);
-    OK(gemm_by(way, p->ta, p->tb, alpha, p->A.v, p->B.v, beta, p->C.v));
+    OK(gemm_by(clblast, p->ta, p->tb, alpha, p->A.v, p->B.v, beta, p->C.v));
     c = guarded_read(&p->C);
     compare(p, alpha, beta, c);
     free(c);
@@ -70,12 +70,12 @@ static void check(product *p, gemm_way *way)
     free(a), free(b);
 }
 
-static void check_size(kry_type type, gemm_way *way, int64_t m, int64_t n, int64_t k)
+static void check_size(kry_type type, bool clblast, int64_t m, int64_t n, int64_t k)
 {
     for (int t = 0; t < 4; t++) {
         if (k == 0 && t != 1) continue; /* no block has 0 columns */
         product p = product_create(type, t & 1, t & 2, m, n, k, t);
-        check(&p, way);
+        check(&p, clblast);
         product_release(&p);
     }
 }
@@ -90,7 +90,7 @@ static void gemm__own(void **state)
 {
     kry_type type = type_of(state);
     for (size_t s = 0; s < COUNT(sizes); s++)
-        check_size(type, kryi_gemm_own, sizes[s][0], sizes[s][1], sizes[s][2]);
+        check_size(type, false, sizes[s][0], sizes[s][1], sizes[s][2]);
 }
 
 /* Room for its copies grows, and serves smaller products, too. */
@@ -98,11 +98,11 @@ static void gemm__clblast(void **state)
 {
     NOT_ON_HOST("CLBlast");
     kry_type type = type_of(state);
-    if (!kryi_gemm_has_clblast()) SKIP("no CLBlast");
+    if (!has_clblast()) SKIP("no CLBlast");
     if (type == KRY_F64 && !getenv("KRY_FULL")) SKIP("double: with KRY_FULL, for it compiles long");
-    check_size(type, kryi_gemm_clblast, 33, 20, 7);
-    check_size(type, kryi_gemm_clblast, 65, 129, 70);
-    check_size(type, kryi_gemm_clblast, 1, 9, 70);
+    check_size(type, true, 33, 20, 7);
+    check_size(type, true, 65, 129, 70);
+    check_size(type, true, 1, 9, 70);
 }
 
 static void gemm__chosen(void **state)

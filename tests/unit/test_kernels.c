@@ -3,6 +3,7 @@
  * access: vectors aligned and not, rows empty, short, shared by several lanes, and longer than a
  * tile, and each way through a conjugate-gradient step. Results are compared with plain C.
  */
+#include "base/hooks.h"
 #include "dense/batch.h"
 #include "dense/dense.h"
 #include "operator/direction.h"
@@ -42,8 +43,8 @@ static int close_device(void **state)
     while (subspace_count) kryi_subspace_release(&subspaces[--subspace_count]);
     while (op_count) kry_op_release(&ops[--op_count]);
     while (vec_count) kry_vec_release(&vecs[--vec_count]);
-    int leaked = dev->refs - 1;
-    if (small_groups) leaked += small_groups->refs - 1;
+    int leaked = device_references(dev) - 1;
+    if (small_groups) leaked += device_references(small_groups) - 1;
     kry_device_release(&small_groups);
     kry_device_release(&dev);
     return leaked;
@@ -101,7 +102,7 @@ static void vectors(kry_type type, int64_t first)
     expect(x, want, 0);
     OK(kry_sum_create(dev, 2, &sum));
     OK(kryi_vec_dot_pair(x, y, sum));
-    OK(kryi_sum_read(&dev->layout, sum, pair));
+    OK(read_sum(dev, sum, pair));
     assert_true(fabs(pair[0] - dot) <= N * eps && fabs(pair[1] - square) <= N * eps);
     OK(kry_vec_dot(x, y, pair));
     assert_true(fabs(pair[0] - dot) <= N * eps);
@@ -178,7 +179,7 @@ static kry_status veil_apply(void *self, double alpha, const kry_vec *x, double 
 static kry_status veil_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry_sum *sum)
 {
     veil *v = self;
-    return v->inner->table->apply_dot(v->inner->self, x, y, sum);
+    return op_table(v->inner)->apply_dot(v->inner->self, x, y, sum);
 }
 static const kry_op_table apply_only = { .struct_size = sizeof(kry_op_table),
                                          .kind = "apply only",
@@ -269,7 +270,7 @@ static void column_sums(kry_type type, int64_t first)
     OK(kry_vec_wrap(dev, type, LENGTH, COLUMNS, all->buffer, all->first, &V));
     OK(kry_sum_create(dev, COLUMNS, &sum));
     OK(kryi_vec_dots(V, w, sum));
-    OK(kryi_sum_read(&dev->layout, sum, got));
+    OK(read_sum(dev, sum, got));
     for (int j = 0; j < COLUMNS; j++) {
         double want = 0;
         for (int i = 0; i < LENGTH; i++) want += entry(j * LENGTH + i) * entry(i + 5);
@@ -311,7 +312,7 @@ static void blocks(kry_type type, int64_t first)
         OK(kry_sum_create(dev, 2, &sum));
         OK(kryi_op_run_dots(M, x, y, sum));
         expect(y, want, 300 * roundoff(type));
-        OK(kryi_sum_read(&dev->layout, sum, pair));
+        OK(read_sum(dev, sum, pair));
         assert_true(fabs(pair[0] - zr) <= 1000 * roundoff(type) * (1 + zr));
         OK(kry_op_apply(M, 2, x, -1, y));
         expect(y, want, 600 * roundoff(type));
@@ -472,9 +473,9 @@ static void format_kernels(kry_type type, int64_t first, const kry_matrix_params
     for (int i = 0; i < ARROW; i++) want[i] -= product[i];
     expect(r, want, 2 * eps);
     OK(kry_sum_create(dev, 1, &sum));
-    OK(A->table->apply_dot(A->self, x, y, sum));
+    OK(op_table(A)->apply_dot(A->self, x, y, sum));
     expect(y, product, eps);
-    OK(kryi_sum_read(&dev->layout, sum, &dot));
+    OK(read_sum(dev, sum, &dot));
     for (int i = 0; i < ARROW; i++) pq += entry(i) * product[i];
     assert_true(fabs(dot - pq) <= ARROW * eps * (1 + fabs(pq)));
     OK(kry_op_diagonal(A, r));
@@ -658,7 +659,7 @@ static void subspace(kry_type type, int64_t first, int64_t k)
         rz += want[i] * entry(i), rr += entry(i) * entry(i);
     }
     expect(z, want, eps);
-    OK(kryi_sum_read(&dev->layout, sum, got));
+    OK(read_sum(dev, sum, got));
     assert_true(fabs(got[0] - rz) <= N * eps && fabs(got[1] - rr) <= N * eps);
     kry_sum_release(&sum);
     keep_vec(v), keep_vec(c), keep_vec(s), keep_vec(z);
@@ -923,7 +924,7 @@ static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins)
 static void paper_kernels__against_plain_c(void **state)
 {
     (void)state;
-    if (kryi_device_is_host(dev)) SKIP("the host runs no kernels of the caller's");
+    if (is_host(dev)) SKIP("the host runs no kernels of the caller's");
     both(paper_kernels);
 }
 
@@ -990,6 +991,34 @@ static void mixed_kernels__solve(void **state)
     }
 }
 
+/* Threads that want a kernel at once take copies of it. */
+static void kernel__spare_while_taken(void **state)
+{
+    kryi_kernel *k, *first, *second, *third;
+    (void)state;
+
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &k));
+    OK(kryi_kernel_take(dev, k, &first));
+    assert_ptr_equal(first, k);
+    OK(kryi_kernel_take(dev, k, &second));
+    assert_ptr_not_equal(second, k);
+    assert_ptr_not_equal(second->handle, k->handle);
+    assert_string_equal(second->name, "vec_fill");
+    fail_request(0);
+    assert_int_equal(kryi_kernel_take(dev, k, &third), KRY_ERR_MEMORY);
+    fail_request(-1);
+    assert_null(third);
+    OK(kryi_kernel_take(dev, k, &third));
+    assert_true(third != first && third != second);
+    kryi_kernel_give_back(second);
+    OK(kryi_kernel_take(dev, k, &second)); /* no other one is made */
+    assert_ptr_equal(second, k->spare);
+    assert_ptr_equal(third, k->spare->spare);
+    assert_null(third->spare);
+    kryi_kernel_give_back(first), kryi_kernel_give_back(second), kryi_kernel_give_back(third);
+    kryi_kernel_give_back(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1010,6 +1039,7 @@ int main(void)
         cmocka_unit_test(block_kernels__against_plain_c),
         cmocka_unit_test(dense_kernels__against_plain_c),
         cmocka_unit_test(format_kernels__on_small_groups),
+        cmocka_unit_test(kernel__spare_while_taken),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_device, close_device);
 }

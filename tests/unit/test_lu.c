@@ -5,6 +5,7 @@
 #include "dense.h"
 #include "dense/lu.h"
 #include "device/barrier.h"
+#include "precond/eigen.h"
 
 /* ---- matrices, column major ---- */
 
@@ -479,10 +480,10 @@ static void lu__aborted_launches(void **state)
     kry_type type = type_of(state);
     for (int at = 0; at < 4; at++)
         for (size_t w = 0; w < COUNT(ways); w++) {
-            kryi_test_abort_at = at;
+            abort_launch(at);
             check_at_once(ways[w], uniform, type, 64, 128);
             check_at_once(ways[w], uniform, type, 127, 127);
-            kryi_test_abort_at = -1;
+            abort_launch(-1);
         }
 }
 
@@ -782,7 +783,7 @@ static void spoilt_end(spoilt *s)
 static bool can_spoil(void)
 {
     return getenv("KRY_CL_PATH") && kry_device_get_info(device())->cpu_kernels &&
-           !kryi_device_is_host(device());
+           !is_host(device());
 }
 
 /* Eliminates too much, in panels: neither factors nor an inverse are handed out. */
@@ -799,7 +800,7 @@ static void lu__of_a_compiler_that_is_wrong(void **state)
     spoilt_begin(&s, "dense/panel.cl", "other.i. -= column/other[i] -= 2 * column");
     OK(kry_vec_create(s.dev, KRY_F64, N, N, &A));
     OK(kry_vec_create(s.dev, KRY_F64, N, N, &inverse));
-    OK(kryi_vec_write_doubles(A, a));
+    write_doubles(A, a);
     REFUSES(kry_lu_create(A, NULL, &lu), KRY_ERR_DEVICE, "kry_lu_create: '");
     assert_null(lu);
     REFUSES(kry_vec_inverse(A, NULL, inverse), KRY_ERR_DEVICE, "computed a wrong result");
@@ -822,9 +823,9 @@ static void rref__of_a_compiler_that_is_wrong(void **state)
     double *a = make(uniform, type, M, N);
     spoilt_begin(&s, "dense/panel.cl", "other.i. += column/other[i] += 2 * column");
     OK(kry_vec_create(s.dev, type, M, N, &A));
-    OK(kryi_vec_write_doubles(A, a));
+    write_doubles(A, a);
     REFUSES(kry_vec_rref(A, 0, NULL, &rank), KRY_ERR_DEVICE, "whose form is known");
-    OK(kryi_vec_read_doubles(A, after));
+    read_doubles(A, after);
     for (int i = 0; i < M * N; i++) assert_true(after[i] == a[i]);
     kry_vec_release(&A);
     spoilt_end(&s);
@@ -853,8 +854,8 @@ static void lu_solve__of_a_compiler_that_is_wrong(void **state)
     OK(kry_vec_create(s.dev, type, N, K, &X));
     OK(kry_vec_create(s.dev, type, N, 1, &x));
     OK(kry_vec_create(s.dev, type, N, 1, &y));
-    OK(kryi_vec_write_doubles(A, a));
-    OK(kryi_vec_write_doubles(X, b));
+    write_doubles(A, a);
+    write_doubles(X, b);
     OK(kry_vec_fill(x, 1));
     OK(kry_lu_create(A, NULL, &lu));
     OK(kry_lu_solve(lu, false, x, x));
@@ -865,13 +866,56 @@ static void lu_solve__of_a_compiler_that_is_wrong(void **state)
         REFUSES(kry_op_apply_transpose(lu, 1, x, 0, y), KRY_ERR_DEVICE,
                 "kry_op_apply_transpose: '");
     }
-    OK(kryi_vec_read_doubles(X, after));
+    read_doubles(X, after);
     for (int i = 0; i < N * K; i++) assert_true(after[i] == b[i]);
     kry_op_release(&lu);
     kry_vec_release(&A), kry_vec_release(&X);
     kry_vec_release(&x), kry_vec_release(&y);
     spoilt_end(&s);
     free(a), free(b);
+}
+
+/* Rows of Q are orthonormal and A Q' = Q' diag(values), which ascend. */
+static void check_eigen(int n, const double *A, double size)
+{
+    double *copy = calloc((size_t)(n * n), sizeof *copy), *Q = calloc((size_t)(n * n), sizeof *Q),
+           *values = calloc((size_t)n, sizeof *values), *room = calloc(3 * (size_t)n, sizeof *room);
+    const double tolerance = 50 * n * DBL_EPSILON;
+
+    memcpy(copy, A, (size_t)(n * n) * sizeof *copy);
+    assert_true(kryi_eigen_symmetric(n, copy, Q, values, room));
+    for (int k = 0; k < n; k++) {
+        if (k) assert_true(values[k] >= values[k - 1]);
+        for (int i = 0; i < n; i++) {
+            double sum = 0, angle = 0;
+            for (int j = 0; j < n; j++)
+                sum += A[i * n + j] * Q[k * n + j], angle += Q[k * n + j] * Q[i * n + j];
+            NEAR(sum, values[k] * Q[k * n + i], tolerance * size, "row %d of vector %d", i, k);
+            NEAR(angle, i == k, tolerance, "vectors %d and %d", i, k);
+        }
+    }
+    free(copy), free(Q), free(values), free(room);
+}
+
+static void eigen_symmetric__is_what_it_says(void **state)
+{
+    enum { LARGEST = 67 };
+    static double A[LARGEST * LARGEST];
+    (void)state;
+
+    for (int n = 1; n <= LARGEST; n += 1 + n / 3)
+        for (int kind = 0; kind < 4; kind++) { /* full, tridiagonal, of rank 1, diagonal */
+            for (int i = 0; i < n; i++)
+                for (int j = 0; j <= i; j++) {
+                    double v = kind == 2 ? 1 : random_number(KRY_F64);
+                    if (kind == 1 && i - j > 1) v = 0;
+                    if (kind == 3 && i != j) v = 0;
+                    A[i * n + j] = A[j * n + i] = v;
+                }
+            check_eigen(n, A, n);
+        }
+    double bad[4] = { 1, NAN, NAN, 2 }, Q[4], values[2], room[6];
+    assert_false(kryi_eigen_symmetric(2, bad, Q, values, room));
 }
 
 int main(void)
@@ -904,6 +948,7 @@ int main(void)
         cmocka_unit_test(lu__of_a_compiler_that_is_wrong),
         BOTH(rref__of_a_compiler_that_is_wrong),
         BOTH(lu_solve__of_a_compiler_that_is_wrong),
+        cmocka_unit_test(eigen_symmetric__is_what_it_says),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

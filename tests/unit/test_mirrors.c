@@ -108,9 +108,9 @@ static void check(const dense *D, kry_type type)
         assert_int_equal(found.col, worst.col);
         assert_true(found.entry == worst.entry && found.mirror == worst.mirror);
     }
-    kryi_test_parts = 1 + (int)random_below(5); /* and in batches of few rows */
+    cut_loops(1 + (int)random_below(5)); /* and in batches of few rows */
     OK(kryi_mirrors_compare(&A, 0.5, &same, &symmetric));
-    kryi_test_parts = 0;
+    cut_loops(0);
     assert_int_equal(symmetric, is);
     assert_int_equal(same.what, worst.what);
     if (same.what) {
@@ -167,9 +167,9 @@ static kryi_seen see(kry_type type, double v, bool among_others)
     for (int k = 0; k < COUNT_OF; k++) numbers[k] = among_others ? k - 7.5 : v;
     numbers[at] = v;
     for (int k = 0; k < COUNT_OF; k++) kryi_number_put(type, typed, k, numbers[k]);
-    kryi_test_parts = 1 + (int)random_below(4);
+    cut_loops(1 + (int)random_below(4));
     kryi_numbers_see(type, typed, COUNT_OF, &seen);
-    kryi_test_parts = 0;
+    cut_loops(0);
     return seen;
 }
 
@@ -220,7 +220,7 @@ static void diagonals__as_they_are(void **state)
         kryi_csr A = compress(D, KRY_F64);
         int32_t *offset, *none;
         int64_t count, more, at = 0;
-        kryi_test_parts = (int)random_below(5);
+        cut_loops((int)random_below(5));
         OK(kryi_diagonals_find(&A, 2 * D->n, &offset, &count));
         for (int64_t d = 1 - D->n; d < D->n; d++) {
             bool there = false;
@@ -233,7 +233,7 @@ static void diagonals__as_they_are(void **state)
             OK(kryi_diagonals_find(&A, count - 1, &none, &more));
             assert_true(!none && more >= count);
         }
-        kryi_test_parts = 0;
+        cut_loops(0);
         free(offset);
         kryi_csr_release(&A);
     }

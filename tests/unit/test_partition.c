@@ -1,9 +1,18 @@
 /*
  * test_partition.c - rows to parts against the best contiguous blocks there are, METIS's parts
- * against promises, volumes against sets of columns.
+ * against promises, volumes against sets of columns; the blocks of grids and their unknowns, the chunks of sums, the rows
+ * of problems that a part makes, couplings through pinned operators; a part that fails, and threads of hosts in a team.
  */
+#include "io/problem.h"
+#include "operator/direction.h"
+#include "operator/op_parts.h"
 #include "patterns.h"
+#include "precond/deflation.h"
 #include "sparse/partition.h"
+#include "team/boxes.h"
+#include "team/split.h"
+#include "teams.h"
+#include "vector/vec.h"
 
 /* ---- matrices --------------------------------------------------------------------------- */
 
@@ -370,6 +379,264 @@ static void partition__out_of_memory(void **state)
     matrix_release(&A);
 }
 
+static kryi_grid_cut cut_of(int64_t x, int64_t y, int64_t z, int axes)
+{
+    return (kryi_grid_cut){ .size = { x, y, z }, .axes = axes };
+}
+
+static void expect(const kryi_grid_cut *g, int parts, int x, int y, int z)
+{
+    int got[3];
+
+    kryi_boxes_choose(g, parts, got);
+    if (got[0] != x || got[1] != y || got[2] != z)
+        fail_msg("%d parts of %d x %d x %d: %d x %d x %d, not %d x %d x %d", parts, (int)g->size[0],
+                 (int)g->size[1], (int)g->size[2], got[0], got[1], got[2], x, y, z);
+}
+
+static void choose__slabs_of_few_and_boxes_of_many(void **state)
+{
+    (void)state;
+    kryi_grid_cut cube = cut_of(64, 64, 64, 3), plane = cut_of(128, 128, 1, 2),
+                  rod = cut_of(8, 8, 1000, 3);
+    expect(&cube, 1, 1, 1, 1);
+    expect(&cube, 2, 1, 1, 2);
+    expect(&cube, 4, 1, 1, 4);
+    expect(&cube, 6, 1, 1, 6);
+    expect(&cube, 7, 1, 1, 7);
+    expect(&cube, 8, 2, 2, 2);
+    expect(&cube, 16, 2, 2, 4);
+    expect(&cube, 64, 4, 4, 4);
+    expect(&cube, 67, 0, 0, 0); /* a prime, and more than layers */
+    expect(&cube, 66, 2, 3, 11);
+    expect(&plane, 4, 1, 4, 1);
+    expect(&plane, 16, 1, 16, 1); /* half of it would be worth no more */
+    expect(&plane, 25, 5, 5, 1);
+    expect(&rod, 64, 1, 1, 64); /* its cross-section is small */
+    kryi_grid_cut ring = cube;  /* what goes round has two neighbours from two parts on */
+    for (int a = 0; a < 3; a++) ring.periodic[a] = true;
+    expect(&ring, 8, 1, 1, 8);
+    assert_int_equal(kryi_boxes_words(&ring, (int[]){ 2, 2, 2 }), 6 * 32 * 32);
+    assert_int_equal(kryi_boxes_words(&cube, (int[]){ 2, 2, 2 }), 3 * 32 * 32);
+    assert_int_equal(kryi_boxes_words(&cube, (int[]){ 1, 1, 64 }), 2 * 64 * 64);
+}
+
+/* No boxes send less than those that were chosen; and if they were, less than half of what slabs send. */
+static void choose__no_boxes_send_less(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 60; turn++) {
+        const int axes = 2 + turn % 2, parts = 1 + (int)random_below(40);
+        kryi_grid_cut g = cut_of(1 + random_below(30), 1 + random_below(30),
+                                 axes == 3 ? 1 + random_below(30) : 1, axes);
+        int got[3], least[3] = { 0 };
+        int64_t words = INT64_MAX;
+        for (int a = 0; a < axes; a++) g.periodic[a] = random_below(3) == 0;
+        for (int x = 1; x <= parts; x++)
+            for (int y = 1; x * y <= parts; y++) {
+                const int some[3] = { x, y, parts / (x * y) };
+                if (x * y * some[2] != parts || x > g.size[0] || y > g.size[1] ||
+                    some[2] > g.size[2])
+                    continue;
+                if (kryi_boxes_words(&g, some) < words)
+                    words = kryi_boxes_words(&g, some), memcpy(least, some, sizeof some);
+            }
+        kryi_boxes_choose(&g, parts, got);
+        const int slabs[3] = { 1, axes == 3 ? 1 : parts, axes == 3 ? parts : 1 };
+        const bool fit = parts <= g.size[axes - 1];
+        if (words == INT64_MAX) {
+            assert_int_equal(got[0], 0);
+        } else if (fit && 2 * words >= kryi_boxes_words(&g, slabs)) {
+            assert_memory_equal(got, slabs, sizeof got);
+        } else {
+            assert_int_equal(kryi_boxes_words(&g, got), words);
+        }
+    }
+}
+
+/* Every unknown lies in one box, whose neighbours know it. */
+static void boxes__have_each_unknown_once(void **state)
+{
+    (void)state;
+    int64_t x[] = { 0, 2, 5 }, y[] = { 0, 1, 4, 6 }, z[] = { 0, 3, 4 }, i;
+    const kryi_boxes B = { .size = { 5, 6, 4 }, .parts = { 2, 3, 2 }, .begin = { x, y, z } };
+    bool seen[120] = { false };
+
+    for (int r = 0; r < 12; r++) {
+        const kryi_grid_box box = kryi_boxes_part(&B, r);
+        for (int64_t j = 0; j < box.size[0] * box.size[1] * box.size[2]; j++) {
+            const int64_t row = kryi_boxes_row(&B, r, j);
+            assert_true(row >= 0 && row < 120 && !seen[row]);
+            seen[row] = true;
+            assert_int_equal(kryi_boxes_find(&B, row, &i), r);
+            assert_int_equal(i, j);
+        }
+        for (int a = 0; a < 3; a++)
+            for (int high = 0; high < 2; high++) {
+                const int to = kryi_boxes_beside(&B, r, a, high, false),
+                          round = kryi_boxes_beside(&B, r, a, high, true);
+                const int64_t end = high ? B.parts[a] - 1 : 0;
+                if (box.at[a] == end) assert_int_equal(to, -1);
+                if (to >= 0) assert_int_equal(to, round);
+                assert_int_equal(kryi_boxes_beside(&B, round, a, !high, true), r);
+            }
+    }
+    for (int row = 0; row < 120; row++) assert_true(seen[row]);
+}
+
+static void chunks__cover_all_rows(void **state)
+{
+    (void)state;
+    static const int64_t layers[] = { 1, 2, 13, 64, 1000, 4096, 262144 };
+    for (int64_t n = 1; n < INT64_C(3000000000); n = n * 3 + 1)
+        for (size_t i = 0; i < COUNT(layers); i++) {
+            int64_t unit, chunk, all = (n + layers[i] - 1) / layers[i] * layers[i];
+            kryi_split_chunks(all, layers[i], &unit, &chunk);
+            assert_int_equal(unit % layers[i], 0);
+            assert_true(chunk >= 1 && chunk <= unit);
+            assert_true(kryi_split_count_chunks(all, unit, chunk) <= KRY_SUM_CAPACITY);
+        }
+}
+
+/* Rows first ... first + rows - 1 of a problem are those of the whole, to the bit. */
+static void check_range(const kry_problem *p, int64_t first, int64_t rows)
+{
+    const kryi_problem_made *m = (const kryi_problem_made *)p;
+    const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
+    kryi_csr A;
+
+    assert_int_equal(m->kind->entries(&m->spec, (kryi_problem_range){ first, rows }, &A), KRY_OK);
+    assert_int_equal(A.rows, rows);
+    assert_int_equal(A.cols, p->n);
+    for (int64_t i = 0; i <= rows; i++)
+        if (A.row_ptr[i] != p->row_ptr[first + i] - at)
+            fail_msg("%s: rows %d ...: row %d begins at %d", p->name, (int)first, (int)i,
+                     (int)A.row_ptr[i]);
+    if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
+    if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
+    kryi_csr_release(&A);
+}
+
+/* What rank has which rows changes nothing. */
+static void rows__of_ranges_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    static const int parts[] = { 2, 3, 4, 7 };
+    static const char *const specs[] = {
+        "poisson2d:11",    "poisson3d:6",      "anisotropic2d:9:1e-3", "twophase2d:9:100:layers",
+        "twophase3d:5",    "plate2d:8",        "elasticity2d:7x5:10",  "geograph_spd:300",
+        "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
+        "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
+        "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
+    };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p;
+        OK(kry_problem_create(specs[s], 5, &p));
+        for (size_t k = 0; k < COUNT(parts); k++)
+            for (int r = 0; r < parts[k]; r++) {
+                const int64_t begin = p->n * r / parts[k];
+                check_range(p, begin, p->n * (r + 1) / parts[k] - begin);
+            }
+        check_range(p, p->n / 3, (p->n + 1) / 2);
+        check_range(p, p->n, 0);
+        kry_problem_release(&p);
+    }
+}
+
+static void couplings__of_a_pinned_operator(void **state)
+{
+    kry_type type = type_of(state);
+    enum { N = 50 };
+    double ring[N * N] = { 0 };
+    kry_op *ops[2];
+
+    for (int i = 0; i < N; i++)
+        ring[N * i + i] = 2, ring[N * i + (i + 1) % N] = ring[N * ((i + 1) % N) + i] = -1;
+    matrix host = matrix_from(ring, N);
+    OK(kry_stencil_create(device(), type,
+                          KRY_STENCIL(.size = { 5, 4 }, .low = { KRY_NEUMANN, KRY_NEUMANN },
+                                      .high = { KRY_NEUMANN, KRY_NEUMANN }),
+                          &ops[0]));
+    ops[1] = csr_of(&host, type, KRY_MATRIX(.traits = KRY_SINGULAR));
+
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        kry_op *P;
+        kryi_couplings of_A, of_P;
+        OK(kry_pin_create(ops[i], 1, &P));
+        OK(kryi_couplings_of(ops[i], &of_A));
+        OK(kryi_couplings_of(P, &of_P));
+        assert_true(kryi_couplings_known(&of_P) && of_P.grid == of_A.grid);
+        if (!of_A.grid)
+            assert_memory_equal(of_P.rows.col, of_A.rows.col,
+                                (size_t)host.nnz * sizeof *of_A.rows.col);
+        kryi_couplings_release(&of_P);
+        kryi_couplings_release(&of_A);
+        kry_op_release(&P);
+        kry_op_release(&ops[i]);
+    }
+    matrix_release(&host);
+}
+
+/* Hosts of one team have as many threads together as one by itself, and get them back. */
+static void hosts__share_out_threads(void **state)
+{
+    (void)state;
+    kry_device *part[3], *team, *alone;
+
+    OK(kry_device_open("host", &alone));
+    const int all = alone->info.compute_units;
+    for (int i = 0; i < 3; i++) OK(kry_device_open("host", &part[i]));
+    OK(kry_team_create(part, 3, NULL, &team));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(part[i]->info.compute_units, all < 3 ? 1 : all / 3);
+        assert_ptr_not_equal(part[i]->pool, alone->pool);
+    }
+    kry_device_release(&team);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(part[i]->info.compute_units, all);
+        assert_ptr_equal(part[i]->pool, alone->pool);
+        kry_device_release(&part[i]);
+    }
+    kry_device_release(&alone);
+}
+
+static kry_status fail_later(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
+                             kry_sum *sum)
+{
+    (void)self, (void)d, (void)p, (void)q, (void)sum;
+    return kry_fail(KRY_ERR_DEVICE, "lost on purpose");
+}
+
+/* A part that fails in the middle of a solve: an error that names it, and all go on afterwards. */
+static void a_lost_part__is_named(void **state)
+{
+    kry_type type = type_of(state);
+    kry_problem *p;
+    OK(kry_problem_create("poisson2d:25", 11, &p));
+    kry_device *team = open_team(3, (kry_team_params){ 0 });
+    kry_op *S, *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
+    kry_vec *x, *b = vec_on(team, type, p->rhs, p->n, 1);
+    kry_op *local = (kry_op *)kryi_op_on_part(A, 1);
+    const kryi_op_fused *good = local->fused;
+    kryi_op_fused bad = *good;
+
+    bad.apply_direction = fail_later;
+    OK(kry_vec_create(team, type, p->n, 1, &x));
+    OK(kry_pcg_create(A, NULL, &S));
+    local->fused = &bad;
+    REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "device 1 of 3");
+    REFUSES(kry_solve(S, b, x, NULL), KRY_ERR_DEVICE, "lost on purpose");
+    local->fused = good;
+    OK(kry_vec_fill(x, 0));
+    OK(kry_solve(S, b, x, NULL));
+    kry_op_release(&S);
+    kry_op_release(&A);
+    kry_vec_release(&x);
+    kry_vec_release(&b);
+    close_team(&team);
+    kry_problem_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +651,14 @@ int main(void)
         cmocka_unit_test(team_volume__refusals),
         cmocka_unit_test(order__parts_together_rows_ascending),
         cmocka_unit_test(partition__out_of_memory),
+        cmocka_unit_test(choose__slabs_of_few_and_boxes_of_many),
+        cmocka_unit_test(choose__no_boxes_send_less),
+        cmocka_unit_test(boxes__have_each_unknown_once),
+        cmocka_unit_test(chunks__cover_all_rows),
+        cmocka_unit_test(rows__of_ranges_are_those_of_the_whole),
+        BOTH(couplings__of_a_pinned_operator),
+        cmocka_unit_test(hosts__share_out_threads),
+        BOTH(a_lost_part__is_named),
     };
-    return cmocka_run_group_tests_name("partition", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("partition", tests, NULL, close_device);
 }

@@ -1,4 +1,5 @@
 /* test_program_source.c - the text that is compiled: its files, and their parts. */
+#include "device/program.h"
 #include "unit.h"
 #include <sys/stat.h>
 #include <unistd.h>
@@ -180,9 +181,9 @@ static void include__what_cannot_be_had(void **state)
         char *is = NULL;
         put("k.cl", "#include \"b.clh\"\nint k;\n");
         put("b.clh", "int b;\n");
-        kryi_test_fail_at = k;
+        fail_request(k);
         const kry_status st = kryi_program_source("k", &is);
-        kryi_test_fail_at = -1;
+        fail_request(-1);
         assert_true(st == KRY_OK ? is != NULL : st == KRY_ERR_MEMORY && !is);
         free(is);
     }
@@ -335,9 +336,9 @@ static void part__keeps_the_lines(void **state)
     assert_string_equal(part, all);
     assert_int_equal(kryi_program_parts(text), 3);
     free(part);
-    kryi_test_fail_at = 0;
+    fail_request(0);
     assert_int_equal(kryi_program_take_part(text, 1, &part), KRY_ERR_MEMORY);
-    kryi_test_fail_at = -1;
+    fail_request(-1);
     assert_null(part);
 }
 

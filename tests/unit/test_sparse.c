@@ -3,8 +3,8 @@
  * printed, among them empty ones, empty rows, and one row or column.
  */
 #include "base/hooks.h"
+#include "mixed_grid.h"
 #include "sparse/entries.h"
-#include "testing.h"
 
 enum { ROUNDS = 200, MOST = 14 };
 
@@ -274,9 +274,9 @@ static dense random_symmetric(int64_t n)
 static bool symmetric(const dense *D)
 {
     kryi_csr A = compress(D, KRY_F64);
-    kryi_test_parts = (int)random_below(5);
+    cut_loops((int)random_below(5));
     bool is = kryi_csr_is_symmetric(&A);
-    kryi_test_parts = 0;
+    cut_loops(0);
     kryi_csr_release(&A);
     return is;
 }
@@ -372,9 +372,9 @@ static void multiply__numbers_and_patterns(void **state)
         kryi_csr A = compress(&D, KRY_F64), B = compress(&E, KRY_F64), C;
         const dense want = product(&D, &E);
         if (round % 3 == 0) pattern(&A), pattern(&B);
-        kryi_test_parts = (int)random_below(5);
+        cut_loops((int)random_below(5));
         OK(kryi_csr_multiply(&A, &B, &C));
-        kryi_test_parts = 0;
+        cut_loops(0);
         assert_int_equal(C.val != NULL, A.val != NULL);
         expect(&C, &want);
         kryi_csr_release(&A), kryi_csr_release(&B), kryi_csr_release(&C);
@@ -400,15 +400,15 @@ static void triple__of_a_symmetric_matrix(void **state)
         kryi_csr A = compress(&S, KRY_F64), R = compress(&E, KRY_F64), R_t, C;
         const dense half = product(&E, &S), want = product(&half, &P);
         OK(kryi_csr_transpose(&R, &R_t));
-        kryi_test_parts = (int)random_below(5);
+        cut_loops((int)random_below(5));
         OK(kryi_csr_triple(&R, &A, &R_t, &C));
-        kryi_test_parts = 0;
+        cut_loops(0);
         expect(&C, &want);
         assert_true(kryi_csr_is_symmetric(&C));
         for (int64_t e = 0; e < kryi_csr_nnz(&C); e++) ((double *)C.val)[e] = NAN;
-        kryi_test_parts = (int)random_below(5);
+        cut_loops((int)random_below(5));
         OK(kryi_csr_triple_within(&R, &A, &R_t, &C));
-        kryi_test_parts = 0;
+        cut_loops(0);
         expect(&C, &want);
         kryi_csr_release(&A), kryi_csr_release(&R), kryi_csr_release(&R_t);
         kryi_csr_release(&C);
@@ -455,9 +455,9 @@ static void multiply_within__is_symmetric(void **state)
         }
         K = compress(&D, KRY_F64);
         OK(kryi_csr_transpose(&K, &K_t));
-        kryi_test_parts = (int)random_below(5);
+        cut_loops((int)random_below(5));
         OK(kryi_csr_multiply_within(&K, round % 4 ? d : NULL, &K_t, &C));
-        kryi_test_parts = 0;
+        cut_loops(0);
         const double *val = C.val;
         for (int64_t i = 0, e = 0; i < n; i++)
             for (; e < C.row_ptr[i + 1]; e++) {
@@ -588,6 +588,61 @@ static void operations__every_request_fails(void **state)
     kryi_csr_release(&A);
 }
 
+static kryi_csr pattern_of(const matrix *A)
+{
+    return (kryi_csr){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
+}
+
+static int64_t star_length(int64_t row, int64_t rows, int64_t cols)
+{
+    (void)cols;
+    return row == rows / 2 ? rows / 2 : row % 7 == 3 ? 0 : row % 4; /* isolated nodes, and a star */
+}
+
+static void rcm__any_graph(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = { 1, 2, 3, 64, 501 };
+
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        matrix A = matrix_create(KRY_F64, sizes[i], sizes[i], star_length);
+        int32_t *place = calloc((size_t)A.rows, sizeof *place), *order, *again;
+        assert_non_null(place);
+        order = order_of(&A, place), again = order_of(&A, place);
+        assert_memory_equal(order, again, (size_t)A.rows * sizeof *order);
+        free(again), free(order), free(place);
+        matrix_release(&A);
+    }
+    kryi_csr empty = { .row_ptr = (int64_t[]){ 0 } };
+    OK(kryi_csr_rcm(&empty, NULL));
+    assert_true(kryi_csr_mean_bandwidth(&empty, NULL) == 0);
+}
+
+/* A grid of N x N whose points are numbered at random: rows are no further apart than about N again. */
+static void rcm__finds_the_lines_of_a_grid(void **state)
+{
+    (void)state;
+    static const int sides[] = { 2, 9, 33 };
+
+    for (size_t i = 0; i < COUNT(sides); i++) {
+        const int64_t n = (int64_t)sides[i] * sides[i];
+        int32_t *mixed = shuffled(n), *place = calloc((size_t)n, sizeof *place);
+        matrix A = grid_of(KRY_F64, sides[i], mixed, &laplace);
+        const kryi_csr pattern = pattern_of(&A);
+        free(order_of(&A, place));
+        int64_t widest = 0;
+        for (int64_t r = 0; r < n; r++)
+            for (int64_t k = A.row_ptr[r]; k < A.row_ptr[r + 1]; k++) {
+                const int64_t distance = labs((long)place[r] - place[A.col[k]]);
+                if (distance > widest) widest = distance;
+            }
+        assert_in_range(widest, 1, 2 * sides[i]);
+        assert_true(kryi_csr_mean_bandwidth(&pattern, place) <= sides[i]);
+        free(place), free(mixed);
+        matrix_release(&A);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -608,6 +663,8 @@ int main(void)
         BOTH(entries__into_a_matrix),
         BOTH(entries__that_are_a_matrix),
         cmocka_unit_test(operations__every_request_fails),
+        cmocka_unit_test(rcm__any_graph),
+        cmocka_unit_test(rcm__finds_the_lines_of_a_grid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

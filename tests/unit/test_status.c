@@ -1,6 +1,9 @@
 /*
- * test_status.c - status texts, and the message of the last failed call: per thread, of any length.
+ * test_status.c - status texts, and the message of the last failed call: per thread, of any length; the clock, and
+ * numbers in text and of 16 bits.
  */
+#include "device/device.h"
+#include "precond/block_ic.h"
 #include "testing.h"
 #include <pthread.h>
 
@@ -123,6 +126,93 @@ static void now__goes_forward(void **state)
     }
 }
 
+static void number__stops_where_the_number_ends(void **state)
+{
+    static const char text[] = "12.5e1x 7";
+    double v;
+    int64_t i;
+    (void)state;
+    assert_ptr_equal(kryi_read_double(text, text + 9, &v), text + 6);
+    assert_true(v == 125);
+    assert_ptr_equal(kryi_read_double(text, text + 3, &v), text + 3); /* "12." */
+    assert_true(v == 12);
+    assert_ptr_equal(kryi_read_int64(text, text + 9, &i), text + 2);
+    assert_ptr_equal(kryi_read_int64(text, text + 1, &i), text + 1);
+    assert_true(i == 1);
+    assert_null(kryi_read_double(text, text, &v));
+    /* zeros that an exponent takes back, and one that does not */
+    enum { ZEROS = 99999 };
+    char *zeros = calloc(ZEROS + 20, 1);
+    memset(zeros, '0', ZEROS + 2);
+    zeros[1] = '.';
+    snprintf(zeros + ZEROS + 2, 18, "1e100000");
+    assert_non_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_true(v == 1);
+    snprintf(zeros + ZEROS + 2, 18, "1e150000");
+    assert_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
+    snprintf(zeros + ZEROS + 2, 18, "1e-9");
+    assert_non_null(kryi_read_double(zeros, zeros + strlen(zeros), &v));
+    assert_true(v == 0);
+    free(zeros);
+    assert_null(kryi_read_int64(text, text, &i));
+}
+
+static void number__limits_of_int64(void **state)
+{
+    static const struct {
+        const char *text;
+        bool fits;
+        int64_t value;
+    } cases[] = {
+        { "9223372036854775807", true, INT64_MAX },
+        { "+9223372036854775807", true, INT64_MAX },
+        { "-9223372036854775808", true, INT64_MIN },
+        { "-9223372036854775807", true, -INT64_MAX },
+        { "9223372036854775800", true, INT64_MAX - 7 },
+        { "000000000000000000000000000012", true, 12 },
+        { "-0", true, 0 },
+        { "9223372036854775808", false, 0 },
+        { "-9223372036854775809", false, 0 },
+        { "9223372036854775810", false, 0 },
+        { "18446744073709551616", false, 0 },
+        { "92233720368547758070", false, 0 },
+        { "", false, 0 },
+        { "-", false, 0 },
+        { "--1", false, 0 },
+        { "x", false, 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *text = cases[i].text, *end = text + strlen(text);
+        int64_t v = 0;
+        const char *stop = kryi_read_int64(text, end, &v);
+        if (cases[i].fits ? stop != end || v != cases[i].value : stop != NULL)
+            fail_msg("'%s'", text);
+    }
+}
+
+static void half__every_number(void **state)
+{
+    (void)state;
+    for (unsigned b = 0; b < 65536; b++) {
+        double v = kryi_half_value((uint16_t)b), next = kryi_half_value((uint16_t)(b + 1));
+        bool finite = (b >> 10 & 31) != 31;
+        if (isnan(v)) {
+            assert_true(isnan(kryi_half_value(kryi_half_of(v))));
+            continue;
+        }
+        assert_int_equal(kryi_half_of(v), b);
+        if (!finite || (b & 0x7fff) == 0x7bff) continue; /* between two: ties go to the even one */
+        double middle = (v + next) / 2;
+        assert_int_equal(kryi_half_of(middle), b + (b & 1));
+        assert_int_equal(kryi_half_of(nextafter(middle, v)), b);
+        assert_int_equal(kryi_half_of(nextafter(middle, next)), b + 1);
+    }
+    assert_true(kryi_half_value(kryi_half_of(65519)) == 65504);
+    assert_true(isinf(kryi_half_value(kryi_half_of(65520))) && isinf(kryi_half_value(0x7c00)));
+    assert_true(kryi_half_value(kryi_half_of(-1e-9)) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +226,9 @@ int main(void)
         cmocka_unit_test(last_error__belongs_to_the_thread),
         cmocka_unit_test(cl_check__sorts_memory_from_the_rest),
         cmocka_unit_test(now__goes_forward),
+        cmocka_unit_test(number__stops_where_the_number_ends),
+        cmocka_unit_test(number__limits_of_int64),
+        cmocka_unit_test(half__every_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,6 @@
 /* test_sums.c - sums of any width: V'w by one launch and one reduction, on a device and on teams. */
+#include "dist/rank_sums.h"
+#include "operator/halo.h"
 #include "team/team.h"
 #include "teams.h"
 #include "testing.h"
@@ -50,7 +52,7 @@ static void sum_up(const kry_vec *V, const kry_vec *W, double *got)
     OK(kry_sum_create(device(), (int)(V->k * W->k), &sum));
     OK(kryi_vec_dots(V, W, sum));
     assert_in_range(sum->count, 1, KRY_SUM_CAPACITY);
-    OK(kryi_sum_read(&device()->layout, sum, got));
+    OK(read_sum(device(), sum, got));
     kry_sum_release(&sum);
 }
 
@@ -96,7 +98,7 @@ static void dots__with_two_columns(void **state)
             double both[MOST_COLUMNS], got[MOST_COLUMNS];
             kry_vec *V, W;
             OK(kryi_vec_create_columns(device(), type, n, k, &V));
-            OK(kryi_vec_write_doubles(V, b.V));
+            write_doubles(V, b.V);
             W = kryi_vec_column(V, k - 2), W.k = 2;
             sum_up(V, &W, both);
             for (int64_t i = 0; i < 2; i++) {
@@ -172,9 +174,110 @@ static void dots__on_a_team(void **state)
     block_release(&b);
 }
 
+/* ---- on ranks -------------------------------------------------------------------------------- */
+
+static void sums_scene(wires *w, void *shared)
+{
+    kry_device *team = ranks_team(w, (kry_team_params){ 0 });
+    enum { COUNT_OF_SUM = 40000, PACKETS = 16 * 1024 };
+    summing s = { team, KRY_ADD, COUNT_OF_SUM, .all = calloc(7 * COUNT_OF_SUM, sizeof(double)) };
+
+    (void)shared;
+    check_sums(team);
+    if (w->rank == 0) {
+        kry_device *threads = team_here(w->size, (kry_team_params){ 0 });
+        check_sums(threads);
+        kry_device_release(&threads);
+    }
+    /* A rank sends less than thrice its numbers, whatever the number of ranks. */
+    const int64_t before = w->sent;
+    GOOD(kryi_team_run(team->team, NULL, sum_here, &s));
+    NEED(w->sent - before < 3 * COUNT_OF_SUM * (int64_t)sizeof(double) + PACKETS, "%lld bytes",
+         (long long)(w->sent - before));
+    free(s.all);
+    kry_device_release(&team);
+}
+
+static void sums__in_one_order_on_ranks_and_threads(void **state)
+{
+    (void)state;
+    static const int sizes[] = { 1, 2, 3, 4, 7 };
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const int bad = run_ranks(sizes[i], 300, 0, sums_scene);
+        if (bad >= 0) fail_msg("sums: rank %d of %d failed", bad, sizes[i]);
+    }
+}
+
+/* ---- more rows in all than 32 bits count, of which no array has one for each ------------------- */
+
+typedef struct distant {
+    kry_device *team;
+    kryi_split *split;
+} distant;
+
+/* Two numbers of the next rank, whose rows begin beyond those of this one. */
+static kry_status exchange_distant(void *user, int rank)
+{
+    const distant *d = user;
+    const kryi_split *s = d->split;
+    kry_status st = KRY_OK;
+    kry_device *dev = d->team->team->part[rank];
+    const int next = (rank + 1) % s->members;
+    const int64_t place[] = { s->first[next] + 3, s->first[next] + 9 };
+    double mine[10], got[2] = { 0, 0 };
+    kryi_halo *halo = NULL;
+    kry_vec *x = NULL;
+
+    for (int i = 0; i < 10; i++) mine[i] = 100 * rank + i;
+    TRY(kryi_halo_create_for(dev, KRY_F64, &(kryi_places){ s->members, s->first, 2, place },
+                             &halo));
+    TRY(kry_vec_create(dev, KRY_F64, 10, 1, &x));
+    TRY(kry_vec_write(x, mine));
+    TRY(kryi_halo_begin(halo, x));
+    TRY(kryi_halo_end(halo));
+    TRY(buffer_read(dev, kryi_halo_numbers(halo), 0, sizeof got, got));
+    if (got[0] != 100 * next + 3 || got[1] != 100 * next + 9)
+        st = kry_fail(KRY_ERR_CALLBACK, "rank %d got %g and %g", rank, got[0], got[1]);
+done:
+    kry_vec_release(&x);
+    kryi_halo_release(&halo);
+    return st;
+}
+
+static void distant_scene(wires *w, void *shared)
+{
+    const int64_t rows = INT64_C(1) << 30, n = w->size * rows;
+    distant d = { ranks_team(w, (kry_team_params){ 0 }), NULL };
+    struct kryi_team *team = d.team->team;
+
+    (void)shared;
+    GOOD(kryi_split_by_ranks(team, "distant", w->rank * rows, rows, &d.split));
+    NEED(d.split->n == n && n > INT32_MAX && d.split->first[w->rank] == w->rank * rows,
+         "%lld rows, from %lld on", (long long)d.split->n, (long long)d.split->first[w->rank]);
+    NEED(kryi_split_rows(d.split, w->rank) == rows && kryi_split_place(d.split, n - 1) == n - 1,
+         "%lld rows here", (long long)kryi_split_rows(d.split, w->rank));
+    GOOD(kryi_team_run(team, d.split, exchange_distant, &d));
+    kryi_split_release(&d.split);
+    kry_device_release(&d.team);
+}
+
+static void halos__between_more_than_2_31_rows(void **state)
+{
+    (void)state;
+    const int bad = run_ranks(3, 300, 0, distant_scene);
+    if (bad >= 0) fail_msg("distant: rank %d of 3 failed", bad);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { BOTH(dots__of_every_width), BOTH(dots__with_two_columns),
-                                        cmocka_unit_test(sum__too_wide), BOTH(dots__on_a_team) };
+    const struct CMUnitTest tests[] = {
+        /* Ranks are forked, which has to come before this process opens OpenCL. */
+        cmocka_unit_test(sums__in_one_order_on_ranks_and_threads),
+        cmocka_unit_test(halos__between_more_than_2_31_rows),
+        BOTH(dots__of_every_width),
+        BOTH(dots__with_two_columns),
+        cmocka_unit_test(sum__too_wide),
+        BOTH(dots__on_a_team),
+    };
     return cmocka_run_group_tests_name("sums", tests, keep_profile, restore_profile);
 }

@@ -2,6 +2,8 @@
  * test_tuning.c - what is measured on a device comes back in another device object; files that
  * are damaged, foreign or too large do no harm; the choice of formats uses what is kept.
  */
+#include "device/device.h"
+#include "device/launch.h"
 #include "patterns.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -48,17 +50,17 @@ static void tuning__set_get_replace(void **state)
     char value[8];
     kry_device *dev = another();
     assert_false(kryi_tuning_get(dev, "nothing", value, sizeof value));
-    kryi_tuning_set(dev, "first", "1 and more");
-    kryi_tuning_set(dev, "second", "2");
-    kryi_tuning_set(dev, "first", "3 words now");
+    tune(dev, "first", "1 and more");
+    tune(dev, "second", "2");
+    tune(dev, "first", "3 words now");
     assert_kept(dev, "first", "3 words now");
     assert_false(kryi_tuning_get(dev, "first", value, sizeof value)); /* too long for the room */
     assert_false(kryi_tuning_get(dev, "fir", value, sizeof value));
     kry_device *reader = another();
     assert_kept(reader, "first", "3 words now");
     assert_kept(reader, "second", "2");
-    kryi_tuning_set(reader, "third", "4"); /* the writer adds to what another one wrote */
-    kryi_tuning_set(dev, "fourth", "5");
+    tune(reader, "third", "4"); /* the writer adds to what another one wrote */
+    tune(dev, "fourth", "5");
     assert_kept(dev, "third", "4");
     kry_device_release(&reader);
     kry_device_release(&dev);
@@ -80,7 +82,7 @@ static void tuning__damaged_files(void **state)
         kry_device *dev = another();
         kry_launch_shape usual = kryi_shape_default(dev);
         assert_memory_equal(&dev->shape, &usual, sizeof usual);
-        kryi_tuning_set(dev, "good", "yes");
+        tune(dev, "good", "yes");
         assert_kept(dev, "good", "yes");
         kry_device_release(&dev);
     }
@@ -98,7 +100,7 @@ static void tuning__zeros_in_the_file(void **state)
     assert_true(fputs("\nsecond two\n", f) >= 0 && !fclose(f));
     kry_device *dev = another();
     assert_kept(dev, "first", "one");
-    kryi_tuning_set(dev, "third", "three");
+    tune(dev, "third", "three");
     assert_kept(dev, "third", "three");
     kry_device_release(&dev);
     assert_int_equal(remove(path), 0);
@@ -115,7 +117,7 @@ static void tuning__foreign_things_in_its_place(void **state)
                                   : symlink(i == 2 ? "/dev/zero" : "/nowhere/at/all", path),
                          0);
         kry_device *dev = another();
-        kryi_tuning_set(dev, "good", "yes");
+        tune(dev, "good", "yes");
         assert_kept(dev, "good", "yes");
         kry_device_release(&dev);
     }
@@ -129,7 +131,7 @@ static void tuning__place_that_cannot_be_written(void **state)
     for (size_t i = 0; i < COUNT(places); i++) {
         setenv("KRY_CACHE_DIR", places[i], 1);
         kry_device *dev = another();
-        kryi_tuning_set(dev, "good", "yes");
+        tune(dev, "good", "yes");
         assert_kept(dev, "good", "yes");
         kry_device_release(&dev);
     }
@@ -152,7 +154,7 @@ static void tuning__full_disk(void **state)
     little = old;
     little.rlim_cur = 100;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
-    kryi_tuning_set(dev, "second", value);
+    tune(dev, "second", value);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     signal(SIGXFSZ, was);
     assert_kept(dev, "second", value);
@@ -180,7 +182,7 @@ static void tuning__many_processes_at_once(void **state)
         for (int k = 0; k < TIMES && good; k++) {
             snprintf(name, sizeof name, "process/%d", i);
             snprintf(value, sizeof value, "%0*d", 10 + k % 100, k);
-            kryi_tuning_set(dev, name, value);
+            tune(dev, name, value);
             char *text = NULL;
             size_t room = 0;
             FILE *f = fopen(path, "rb");
@@ -198,7 +200,7 @@ static void tuning__many_processes_at_once(void **state)
         waitpid(child[i], &status, 0);
         assert_int_equal(status, 0);
     }
-    kryi_tuning_set(dev, "last", "one");
+    tune(dev, "last", "one");
     kry_device *reader = another();
     assert_kept(reader, "last", "one");
     kry_device_release(&reader);
@@ -242,7 +244,7 @@ static void tuning__kind_of_kernels(void **state)
         kry_device_release(&next);
         unsetenv("KRY_PROFILE");
     }
-    kryi_tuning_set(dev, "kernels", "quantum");
+    tune(dev, "kernels", "quantum");
     next = another();
     assert_true(kry_device_get_info(next)->cpu_kernels == own);
     kry_device_release(&next);
@@ -265,7 +267,7 @@ static void tuning__does_not_grow_for_ever(void **state)
     assert_int_equal(fclose(f), 0);
     for (int i = 0; i < 3; i++) {
         snprintf(name, sizeof name, "format/new%d", i);
-        kryi_tuning_set(dev, name, "sell");
+        tune(dev, name, "sell");
     }
     assert_int_equal(stat(path, &info), 0);
     assert_in_range(info.st_size, 1000, 256 * 1024);

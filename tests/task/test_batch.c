@@ -1,5 +1,6 @@
 /* test_batch.c - many jobs on several queues: everything is done once, by those who are quick. */
 #include "tasks.h"
+#include <stdatomic.h>
 
 enum { JOBS = 500 };
 
@@ -170,9 +171,9 @@ static void batch__is_divided_by_rates(void **state)
     kry_batch_share s[2];
     const int64_t jobs = 20000;
 
-    double start = kryi_now();
+    double start = seconds_now();
     OK(kry_batch_run(KRY_JOBS(.queues = q, .count = 2, .jobs = jobs, .run = take_time), s));
-    double seconds = kryi_now() - start,
+    double seconds = seconds_now() - start,
            best = (double)jobs / (1 / job_seconds[0] + 1 / job_seconds[1]);
     print_message("# rates 8:1: jobs %.2f:1, %.3f s, %.2f of the best; chunks %d and %d\n",
                   (double)s[0].jobs / (double)s[1].jobs, seconds, best / seconds, (int)s[0].chunks,
@@ -218,8 +219,8 @@ static void batch__a_queue_that_never_comes(void **state)
     kry_task *shut = gate_job(q[1], &g, NULL, 0);
     assert_true(gate_wait(&g, 1));
     batch_start(&b, q, &t);
-    double until = kryi_now() + PATIENCE;
-    while (kryi_now() < until) { /* until the other one has done it all */
+    double until = seconds_now() + PATIENCE;
+    while (seconds_now() < until) { /* until the other one has done it all */
         int done = 0;
         for (int i = 0; i < JOBS; i++) done += t.times[i];
         if (done == JOBS) break;

@@ -754,15 +754,14 @@ static bool fails_cleanly(kry_coarse_method method, kryi_coarse_product product,
                           const kryi_cholesky_engine *engine, coarse_matrix *E, int k)
 {
     kryi_coarse *s = (kryi_coarse *)E;
-    kryi_test_fail_at = k;
+    fail_request(k);
     kry_status st = create_with(device(), KRY_F32, method, product, engine, E, &s);
     if (st < 0) assert_null(s);
-    bool reached = kryi_test_fail_at < 0;
-    kryi_test_fail_at = -1;
+    bool reached = end_requests();
     assert_true(st == KRY_OK || st == KRY_ERR_MEMORY);
     assert_int_equal(st == KRY_OK, !reached);
     kryi_coarse_release(&s);
-    assert_int_equal(device()->refs, 1);
+    assert_int_equal(device_references(device()), 1);
     return reached;
 }
 

@@ -28,7 +28,7 @@ static void *contents(cl_mem buffer, size_t *bytes)
     OK(kryi_buffer_size("test", device(), buffer, bytes));
     void *data = calloc(*bytes + 1, 1);
     assert_non_null(data);
-    OK(kryi_buffer_read(device(), buffer, 0, *bytes, data));
+    OK(buffer_read(device(), buffer, 0, *bytes, data));
     return data;
 }
 
@@ -130,10 +130,10 @@ static void assert_same_slots(const kryi_matrix *there, cl_mem place, const kryi
     if (!place) return;
     cl_int *slot = calloc(bytes, 1);
     assert_non_null(slot);
-    OK(kryi_buffer_read(device(), place, 0, bytes, slot));
+    OK(buffer_read(device(), place, 0, bytes, slot));
     assert_memory_equal(slot, host->slot, bytes);
     OK(kryi_device_csr_pattern_of(there, &C)); /* read back */
-    OK(kryi_buffer_read(device(), C.place, 0, bytes, slot));
+    OK(buffer_read(device(), C.place, 0, bytes, slot));
     assert_memory_equal(slot, host->slot, bytes);
     kryi_device_csr_release(&C);
     free(slot);
@@ -148,7 +148,7 @@ static void assert_same_pattern(const kryi_matrix *there, const kryi_csr *S)
     assert_true(row_ptr && col);
     OK(kryi_device_csr_pattern_of(there, &C));
     OK(kryi_device_csr_read_offsets(&C, row_ptr));
-    OK(kryi_buffer_read(device(), C.col, 0, (size_t)C.nnz * sizeof *col, col));
+    OK(buffer_read(device(), C.col, 0, (size_t)C.nnz * sizeof *col, col));
     assert_memory_equal(row_ptr, S->row_ptr, ((size_t)S->rows + 1) * sizeof *row_ptr);
     assert_memory_equal(col, S->col, (size_t)C.nnz * sizeof *col);
     kryi_device_csr_release(&C);
@@ -181,7 +181,7 @@ static void compare(const kryi_csr *S, const kry_matrix_params *p)
     } else {
         assert_int_equal(there->stages, 0); /* nothing has happened */
     }
-    kryi_buffer_release(device(), &place);
+    buffer_release(device(), &place);
     kryi_matrix_destroy(there), kryi_matrix_destroy(host);
     kryi_given_release(&G);
 }
@@ -361,9 +361,9 @@ static void given__findings_as_on_the_host(void **state)
         kryi_finding found;
         OK(kryi_matrix_inspect(&S, &found, NULL));
         assert_same_finding(&G.finding, &found);
-        kryi_test_parts = 1 + (int)random_below(5); /* and in blocks of few rows */
+        cut_loops(1 + (int)random_below(5)); /* and in blocks of few rows */
         OK(kryi_matrix_inspect(&S, &found, NULL));
-        kryi_test_parts = 0;
+        cut_loops(0);
         assert_finding_holds(&S, &G.finding, found);
         assert_int_equal(G.seen.symmetric, kryi_csr_is_symmetric(&S));
         compare(&S, KRY_MATRIX(.format = KRY_FORMAT_SYMDIA));
@@ -461,12 +461,11 @@ static void given__without_memory(void **state)
         for (int k = 0, failed = 1; failed; k++) {
             kryi_given G = { 0 };
             kry_op *op = NULL;
-            kryi_test_fail_at = k;
+            fail_request(k);
             kry_status st = kryi_given_upload(device(), &e, p, &G);
             if (st == KRY_OK) st = kryi_matrix_of_given(device(), &G, p, &op);
             if (st == KRY_OK) st = kry_op_update(op, S.val);
-            failed = kryi_test_fail_at < 0;
-            kryi_test_fail_at = -1;
+            failed = end_requests();
             assert_int_equal(st, failed ? KRY_ERR_MEMORY : KRY_OK);
             if (op) assert_reads_back(op, &A);
             kryi_given_release(&G);

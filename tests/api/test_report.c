@@ -144,7 +144,7 @@ static void ranks__one_page_of_all(void **state)
     assert_int_equal(run_ranks(RANKS, 120, 1, ranks_scene), -1);
     char *text = page_text();
     assert_true(has(text, "Balance of the ranks") && has(text, "waited"));
-    if (!kryi_device_is_host(device())) /* it keeps no times of kernels */
+    if (!is_host(device())) /* it keeps no times of kernels */
         assert_true(has(text, "id=\"run-2\"") && has(text, "id=\"solve-begin\""));
     assert_true(has(text, "Where the entries of the matrix are") && has(text, "on 3 ranks"));
     assert_int_equal((int)number_in(text, "n"), 441);

@@ -64,7 +64,7 @@ static void fill__all_sizes(void **state) { sweep(type_of(state), check_fill); }
 static void check_random(kry_type type, trio *t)
 {
     poison(&t->Y);
-    OK(kryi_vec_fill_random(3, t->Y.v));
+    OK(fill_random(3, t->Y.v));
     double *y = guarded_read(&t->Y);
     for (int64_t i = 0; i < t->n; i++)
         assert_true(y[i] == to_type(type, kry_random_unit(1, 3, (uint64_t)i) - 0.5));
@@ -186,8 +186,8 @@ static void check_dot(kry_type type, trio *t)
          (long long)t->n);
 
     OK(kry_sum_create(device(), 2, &sum));
-    OK(kryi_vec_dot_pair(t->X.v, t->Y.v, sum));
-    OK(kryi_sum_read(&device()->layout, sum, pair));
+    OK(dot_pair(t->X.v, t->Y.v, sum));
+    OK(read_sum(device(), sum, pair));
     NEAR(pair[0], dot_of(t->x, t->y, t->n), dot_bound(t->x, t->y, t->n), "first of the pair");
     NEAR(pair[1], dot_of(t->x, t->x, t->n), dot_bound(t->x, t->x, t->n), "second of the pair");
     kry_sum_release(&sum);
@@ -382,14 +382,14 @@ static void buffer_write__in_chunks(void **state)
         cl_mem buffer;
         for (int i = 0; i < ROOM; i++) all[i] = (unsigned char)random_below(256);
         for (int i = 0; i < ROOM; i++) given[i] = (unsigned char)random_below(256);
-        OK(kryi_buffer_upload(device(), ROOM, all, &buffer));
-        kryi_test_parts = 1 + (int)random_below(4);
-        OK(kryi_buffer_write(device(), buffer, (size_t)at, (size_t)bytes, given));
-        kryi_test_parts = 0;
+        OK(buffer_upload(device(), ROOM, all, &buffer));
+        cut_loops(1 + (int)random_below(4));
+        OK(buffer_write(device(), buffer, (size_t)at, (size_t)bytes, given));
+        cut_loops(0);
         memcpy(all + at, given, (size_t)bytes);
-        OK(kryi_buffer_read(device(), buffer, 0, ROOM, back));
+        OK(buffer_read(device(), buffer, 0, ROOM, back));
         assert_memory_equal(back, all, ROOM);
-        kryi_buffer_release(device(), &buffer);
+        buffer_release(device(), &buffer);
     }
 }
 
@@ -401,7 +401,7 @@ static void wrap__buffer_of_another_context(void **state)
     const cl_device_id id = kry_device_id(dev);
     kry_vec *x;
     cl_int err;
-    if (!dev->context) SKIP("a device without OpenCL");
+    if (!kry_device_context(dev)) SKIP("a device without OpenCL");
 
     cl_context other = clCreateContext(NULL, 1, &id, NULL, NULL, &err);
     assert_int_equal(err, CL_SUCCESS);
@@ -486,7 +486,7 @@ static void arithmetic__operands_do_not_agree(void **state)
     kry_vec_release(&shifted);
     kry_vec_release(&x);
     kry_vec_release(&elsewhere);
-    assert_int_equal(other->refs, 1);
+    assert_int_equal(device_references(other), 1);
     kry_device_release(&other);
     guarded_release(&g);
 }

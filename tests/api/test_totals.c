@@ -51,8 +51,8 @@ static void dot__of_vectors_that_cancel(void **state)
                 OK(kry_vec_dot(X.v, Y.v, &got));
                 NEAR(got, want, 4 * FLT_EPSILON * fabsl(want), "dot of %lld", (long long)n);
                 OK(kry_sum_create(device(), 2, &sum));
-                OK(kryi_vec_dot_pair(X.v, Y.v, sum));
-                OK(kryi_sum_read(&device()->layout, sum, pair));
+                OK(dot_pair(X.v, Y.v, sum));
+                OK(read_sum(device(), sum, pair));
                 NEAR(pair[0], want, 4 * FLT_EPSILON * fabsl(want), "pair of %lld", (long long)n);
                 OK(kry_vec_dot(X.v, X.v, &got));
                 NEAR(pair[1], got, 1e-12 * got, "square of %lld", (long long)n);
@@ -138,7 +138,8 @@ static void totals__with_fma_and_without(void **state)
         OK(kry_vec_create(device(), KRY_F32, 8, 1, &out));
         OK(kry_device_kernel(device(), KRY_F32, "totals", source, options[o % 2], "totals",
                              &kernel));
-        run_totals(kernel, N, xv->buffer, yv->buffer, out->buffer, got);
+        run_totals(kernel, N, kry_vec_buffer(xv, NULL), kry_vec_buffer(yv, NULL),
+                   kry_vec_buffer(out, NULL), got);
         /* of doubles this would be 1e-16 of the sizes, of plain singles 1e-7 */
         NEAR((long double)got[0] + got[1], xy - 1, 1e-12 * size, "products %s", options[o % 2]);
         NEAR((long double)got[2] + got[3], sx, 1e-12 * sizes, "numbers %s", options[o % 2]);

@@ -226,7 +226,7 @@ static answer solve(const systems *S, const where *W, kry_tridiagonal_params p, 
                    : kry_pentadiagonal_solve(&p, d[0].v, d[1].v, d[2].v, d[3].v, d[4].v, b.v, x.v);
     if (p.later) {
         OK(a.status);
-        a.status = kry_systems_check(x.v->dev, &a.report);
+        a.status = kry_systems_check(kry_vec_device(x.v), &a.report);
     }
     double *all = guarded_read(&x);
     a.x = calloc((size_t)(S->n * S->count) + 1, sizeof *a.x);

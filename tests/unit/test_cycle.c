@@ -2,8 +2,8 @@
  * test_cycle.c - cycles of multigrid, and full multigrid, against the same in dense matrices on the host: every
  * smoother and shape, over levels that the test makes itself of a chain of springs.
  */
-#include "dense_cycle.h"
 #include "multigrid/hierarchy.h"
+#include "precond/dense_cycle.h"
 #include <kry/formats.h>
 
 enum { MOST = 31, LEVELS = 4 }; /* unknowns: 31, 15, 7, 3 */

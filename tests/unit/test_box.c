@@ -198,7 +198,7 @@ static plain_transfer plain_transfer_of(const plain_box *b, unsigned coarsened, 
 static void check_product(const kry_op *op, const plain_transfer *P, bool transpose, double alpha,
                           double beta)
 {
-    const kry_type type = op->shape.type;
+    const kry_type type = kry_op_get_shape(op)->type;
     const int64_t n = P->fine.n, m = P->coarse.n;
     const int64_t rows = transpose ? m : n, cols = transpose ? n : m;
     double *x = random_array(type, cols), *y0 = random_array(type, rows);
@@ -254,13 +254,13 @@ static void check_galerkin(const matrix *A, const plain_transfer *P, const matri
 /* The next grid below A, which is `b` on the host; returned. */
 static kry_op *check_level(const kry_op *A, const plain_box *b, unsigned coarsened)
 {
-    const kry_type type = A->shape.type;
+    const kry_type type = kry_op_get_shape(A)->type;
     kry_op *op = NULL, *C = NULL;
     plain_transfer P = plain_transfer_of(b, coarsened, type == KRY_F32 ? 1e-6 : 1e-10);
     matrix fine = matrix_of_plain(b);
 
     OK(kryi_box_transfer_create(device(), type, &b->grid, coarsened, &op));
-    OK(kryi_box_create(device(), type, &P.coarse, A->shape.traits, &C));
+    OK(kryi_box_create(device(), type, &P.coarse, kry_op_get_shape(A)->traits, &C));
     const kryi_box_source source = kryi_box_source_of(A);
     OK(kryi_box_weigh(&source, op));
     OK(kryi_box_galerkin(&source, op, C));
@@ -291,7 +291,7 @@ static unsigned longer(const kryi_box_grid *g, unsigned wanted)
  * plain C finds from the numbers before. */
 static void check_colour(const kry_op *op, const matrix *A, int colour, int *painted)
 {
-    const kry_type type = op->shape.type;
+    const kry_type type = kry_op_get_shape(op)->type;
     const double omega = 1.25;
     double *b = random_array(type, A->rows), *x = random_array(type, A->rows);
     guarded B = guarded_create(type, A->rows, 1, 1, b), X = guarded_create(type, A->rows, 1, 2, x);
@@ -434,7 +434,7 @@ static level level_of(const grid *g, kry_type type, unsigned axes, bool below, i
     }
     OK(kryi_box_passes_create(L.A, L.P, steps, false, &L.passes));
     OK(kryi_relaxer_create("test", L.A, &L.relaxer));
-    L.n = L.P->shape.rows, L.m = L.P->shape.cols;
+    L.n = kry_op_get_shape(L.P)->rows, L.m = kry_op_get_shape(L.P)->cols;
     kry_vec *d = NULL;
     OK(kry_vec_create(device(), type, L.n, 1, &d));
     OK(kry_op_diagonal(L.A, d));
@@ -480,7 +480,7 @@ static void check_same(const level *L, const guarded *got, const kry_vec *want, 
 
 static void check_passes(level *L, const kryi_sweeps *s)
 {
-    const kry_type type = L->A->shape.type;
+    const kry_type type = kry_op_get_shape(L->A)->type;
     double *b = random_array(type, L->n), *x = random_array(type, L->n);
     double *e = random_array(type, L->m);
     kry_vec *place[2], *coarse = NULL;
@@ -618,7 +618,8 @@ static void box__columns(void **state)
         level L = level_of(&cases[i], type, 7, true, 1);
         plain_box b = plain_of_box(L.A);
         matrix M = matrix_of_plain(&b);
-        if (device()->info.compute_units <= 2) assert_true(kryi_box_of(L.A)->by_columns);
+        if (kry_device_get_info(device())->compute_units <= 2)
+            assert_true(kryi_box_of(L.A)->by_columns);
         op_suite(L.A, &M);
         relax_suite(L.A, &M, "columns");
         matrix_release(&M);
@@ -631,7 +632,7 @@ static void box__columns(void **state)
 /* The pass against P and a step, one after the other. */
 static void check_correct(level *L, kryi_box_correct *correct)
 {
-    const kry_type type = L->A->shape.type;
+    const kry_type type = kry_op_get_shape(L->A)->type;
     const double step = 0.7;
     double *b = random_array(type, L->n), *x = random_array(type, L->n);
     double *e = random_array(type, L->m);

@@ -34,8 +34,8 @@ typedef struct sweep_data {
 
 static void relax_suite_run(kryi_relaxer *w, const sweep_case *c, sweep_data *s)
 {
-    kry_type type = w->A->shape.type;
-    int64_t n = w->A->shape.rows;
+    kry_type type = kry_op_get_shape(w->A)->type;
+    int64_t n = kry_op_get_shape(w->A)->rows;
     guarded B = guarded_create(type, n, 1, c->offset, s->b),
             X = guarded_create(type, n, 1, 0, s->x),
             O = guarded_create(type, n, 1, c->offset, s->old),
@@ -49,7 +49,7 @@ static void relax_suite_run(kryi_relaxer *w, const sweep_case *c, sweep_data *s)
     if (c->sums) OK(kry_sum_create(device(), c->sums, &sum));
     OK(kryi_relaxer_run(w, &how, out->v, sum));
     s->y = guarded_read(out);
-    if (sum) OK(kryi_sum_read(&device()->layout, sum, s->sums));
+    if (sum) OK(read_sum(device(), sum, s->sums));
     double *b = guarded_read(&B), *x = guarded_read(&X);
     assert_same_bits(b, s->b, n);
     assert_same_bits(x, s->x, n);
@@ -84,7 +84,7 @@ static void relax_suite_sums(const sweep_case *c, const sweep_data *s, const mat
 
 static void relax_suite_case(kryi_relaxer *w, const matrix *A, const sweep_case *c)
 {
-    kry_type type = w->A->shape.type;
+    kry_type type = kry_op_get_shape(w->A)->type;
     sweep_data s = { random_array(type, A->rows),
                      random_array(type, A->rows),
                      random_array(type, A->rows),

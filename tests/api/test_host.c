@@ -2,7 +2,6 @@
  * test_host.c - the host as a device, with no OpenCL in reach: products against plain loops, solves,
  * and what it refuses. Other test programs run on it as well: host_vec, host_stencil, ...
  */
-#include "host/host.h"
 #include "testing.h"
 #include <kry/deflation.h>
 #include <kry/dense.h>

@@ -2,9 +2,10 @@
  * test_part_levels.c - algebraic multigrid whose fine levels lie in parts: P, P' and P'A P put together from all parts and
  * compared with loops over dense matrices, the same cycle read backwards, the iterations of one device, new numbers.
  */
+#include "dist/team_suite.h"
 #include "matrix/matrix_parts.h"
 #include "multigrid/cycle.h"
-#include "team_suite.h"
+#include "operator/op_parts.h"
 #include <kry/multigrid.h>
 #include <kry/precond.h>
 
@@ -77,7 +78,7 @@ static void add_rows(const kry_op *op, const int64_t *place, int64_t row, int64_
     OK(kryi_csr_convert(&rows, KRY_F64));
     for (int64_t i = 0; i < rows.rows; i++)
         for (int64_t e = rows.row_ptr[i]; e < rows.row_ptr[i + 1]; e++) {
-            const int64_t j = rows.col[e], own = op->shape.cols;
+            const int64_t j = rows.col[e], own = kry_op_get_shape(op)->cols;
             D->a[(row + i) * D->cols + (j < own ? col + j : place[j - own])] +=
                 ((double *)rows.val)[e];
         }
@@ -134,10 +135,11 @@ static double dot(const double *x, const double *y, int64_t n)
 /* r'M s = s'M r, and r'M r > 0 */
 static void check_symmetry(const kry_op *M, const char *what)
 {
-    const int64_t n = M->shape.rows;
+    const int64_t n = kry_op_get_shape(M)->rows;
     const double bound =
-        M->shape.type == KRY_F32 ? 1e-4 : 1e-10; /* P and P' are alike to the bit */
-    double *r = random_array(M->shape.type, n), *s = random_array(M->shape.type, n);
+        kry_op_get_shape(M)->type == KRY_F32 ? 1e-4 : 1e-10; /* P and P' are alike to the bit */
+    double *r = random_array(kry_op_get_shape(M)->type, n),
+           *s = random_array(kry_op_get_shape(M)->type, n);
     double *Mr = product_of(M, r), *Ms = product_of(M, s);
     const double size = sqrt(dot(r, Mr, n) * dot(s, Ms, n));
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """null_arguments.py HEADERS > calls.c - every public function with NULL for all of its pointers, and for each of
 them alone; and, if WRONG is 1, with wrong values for one argument after the other, and for some at once. For
-tests/unit/test_null_arguments.c. Functions come from the headers, so none can be missing."""
+tests/api/test_null_arguments.c. Functions come from the headers, so none can be missing."""
 import random
 import re
 import sys
@@ -120,7 +120,7 @@ def print_wrong(result, name, params, given):
 
 
 def main():
-    print('/* made by tests/unit/null_arguments.py */\n#if !WRONG')
+    print('/* made by tests/api/null_arguments.py */\n#if !WRONG')
     wrong = []
     for path in sys.argv[1:]:
         for result, name, texts in functions(path):

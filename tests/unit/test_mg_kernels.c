@@ -32,7 +32,7 @@ static void apply_with_sums(const kry_op *M, const kry_vec *r, kry_vec *z, const
     double found[2], sums[2] = { 0, 0 }, size = 0;
 
     OK(kry_sum_create(device(), 2, &sum));
-    OK(kryi_op_run_dots(M, r, z, sum));
+    OK(apply_dots(M, r, z, sum));
     if (kry_vec_type(r) == KRY_F64) /* tiles in single may be fewer */
         assert_true(!e || !e->summed || sum->count == 32);
     OK(kryi_sum_read(z->layout, sum, found));
@@ -212,6 +212,6 @@ int main(void)
         BOTH(mg__strips_and_tails),
         BOTH(mg__red_black_on_odd_periodic_levels),
     };
-    kryi_test_poison = true;
+    poison_buffers();
     return cmocka_run_group_tests_name("mg_kernels", tests, keep_profile, restore_profile);
 }

@@ -99,7 +99,7 @@ static const struct {
 static void expect_ints(const char *what, cl_mem buffer, const int32_t *want, int64_t n)
 {
     cl_int *got = calloc((size_t)n + 1, sizeof *got);
-    OK(kryi_buffer_read(device(), buffer, 0, (size_t)n * sizeof *got, got));
+    OK(buffer_read(device(), buffer, 0, (size_t)n * sizeof *got, got));
     for (int64_t i = 0; i < n; i++)
         if (got[i] != want[i])
             fail_msg("%s: %d at %lld instead of %d", what, got[i], (long long)i, want[i]);
@@ -109,7 +109,7 @@ static void expect_ints(const char *what, cl_mem buffer, const int32_t *want, in
 static void expect_doubles(const char *what, cl_mem buffer, const double *want, int64_t n)
 {
     double *got = calloc((size_t)n + 1, sizeof *got);
-    OK(kryi_buffer_read(device(), buffer, 0, (size_t)n * sizeof *got, got));
+    OK(buffer_read(device(), buffer, 0, (size_t)n * sizeof *got, got));
     for (int64_t i = 0; i < n; i++)
         if (got[i] != want[i])
             fail_msg("%s: %.17g at %lld instead of %.17g", what, got[i], (long long)i, want[i]);
@@ -157,8 +157,8 @@ static void try_aggregates(const char *name, const kryi_csr *A, double theta, bo
     OK(kryi_device_aggregate(false, large, &g));
     assert_int_equal(g.count, count);
     expect_ints(name, g.of_node, want, n);
-    kryi_buffer_release(device(), &g.of_node);
-    kryi_buffer_release(device(), &d);
+    buffer_release(device(), &g.of_node);
+    buffer_release(device(), &d);
     kryi_device_csr_release(&g.G), kryi_device_csr_release(&D);
     kryi_csr_release(&S);
     free(want);
@@ -192,7 +192,7 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
     for (size_t i = 0; i < count; i++)
         c.near_null_space[i] = how->near_null_space ? how->near_null_space[i] : 1;
     if (how->near_null_space)
-        OK(kryi_buffer_upload(device(), count * sizeof(double), c.near_null_space, &d.on_device));
+        OK(buffer_upload(device(), count * sizeof(double), c.near_null_space, &d.on_device));
     OK(by->create(&c, A, &host.P, &kept));
     OK(kryi_device_csr_upload(device(), A, &D));
     OK(kryi_device_csr_upload(device(), B, &E));
@@ -213,7 +213,7 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
         OK(by->update(B, kept, &again.P));
         OK(kryi_coarser_multiply("test", 1, KRY_F64, B, &again));
         kryi_device_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
-        for (size_t k = 0; k < COUNT(numbers); k++) kryi_buffer_release(device(), &numbers[k]->val);
+        for (size_t k = 0; k < COUNT(numbers); k++) buffer_release(device(), &numbers[k]->val);
         OK(by->on_device->update(&E, kept_there, &dev.P));
         OK(kryi_device_coarser_again("test", 1, KRY_F64, &E, &dev));
         expect_matrix(name, &dev.P, &again.P, 0);
@@ -224,7 +224,7 @@ static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coa
     kryi_device_csr_release(&E), kryi_device_csr_release(&D);
     kryi_device_coarser_release(&dev);
     kryi_coarser_release(&again), kryi_coarser_release(&host);
-    kryi_buffer_release(device(), &d.on_device);
+    buffer_release(device(), &d.on_device);
     free(c.near_null_space);
     return coarser;
 }
@@ -391,7 +391,8 @@ static void expect_product(const kryi_csr *A, const kry_op *op, double eps, bool
 
 static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounded)
 {
-    const int64_t rows = 1024 * device()->info.compute_units + 77; /* enough for slices */
+    const int64_t rows =
+        1024 * kry_device_get_info(device())->compute_units + 77; /* enough for slices */
     const kryi_csr A = leaping(rows, rows + extra_cols, leap, of);
     const double one_rounding = 1e-15 * 16, eps = rounded ? 6.0e-8 : one_rounding;
     double *val = A.val;
@@ -401,11 +402,11 @@ static void try_slices(int64_t extra_cols, int64_t leap, int64_t of, bool rounde
     OK(kryi_device_csr_upload(device(), &A, &C));
     OK(kryi_sliced_operator(&C, (kryi_keep){ .type = KRY_F64, .rounded = rounded },
                             extra_cols ? 0 : KRY_SYMMETRIC, &op));
-    assert_string_equal(op->table->kind, "sell");
+    assert_string_equal(op_table(op)->kind, "sell");
     expect_product(&A, op, eps, false);
     if (!extra_cols) expect_product(&A, op, one_rounding, true);
     val[kryi_csr_nnz(&A) / 2] = 1e-300; /* too small for single: all numbers stay in double */
-    OK(kryi_buffer_write(device(), C.val, 0, (size_t)kryi_csr_nnz(&A) * sizeof *val, val));
+    OK(buffer_write(device(), C.val, 0, (size_t)kryi_csr_nnz(&A) * sizeof *val, val));
     OK(kryi_sliced_set_numbers(op, &C));
     expect_product(&A, op, one_rounding, false);
     kry_op_release(&op);
@@ -441,7 +442,7 @@ static void change(kry_op *op, const kryi_csr *A, double factor)
 {
     double *val = calloc((size_t)kryi_csr_nnz(A), sizeof *val);
     for (int64_t e = 0; e < kryi_csr_nnz(A); e++) val[e] = factor * ((double *)A->val)[e];
-    void *typed = in_type(op->shape.type, val, kryi_csr_nnz(A));
+    void *typed = in_type(kry_op_get_shape(op)->type, val, kryi_csr_nnz(A));
     OK(kry_op_update(op, typed));
     free(typed), free(val);
 }

@@ -20,11 +20,11 @@ static made make(kryi_csr A, double theta)
     m.point = malloc((size_t)A.rows + 1);
     assert_non_null(m.point);
     memset(m.point, 77, (size_t)A.rows + 1);
-    kryi_test_parts = (int)random_below(4);
+    cut_loops((int)random_below(4));
     OK(kryi_classical_strength(&A, theta, &m.S));
     OK(kryi_pmis(&m.S, m.point, &m.count));
     OK(kryi_interpolate(&m.A, &m.S, m.point, &m.P));
-    kryi_test_parts = 0;
+    cut_loops(0);
     assert_int_equal(m.point[A.rows], 77);
     return m;
 }
