@@ -104,7 +104,6 @@ INLINED void relax_colour(const grid *G, const factor *v, int colour, int rings,
     FOR_EACH(row, G->work)
     {
         at.iy = (int)row % G->ny, at.layer = AXES == 2 ? at.iy : (int)row / G->ny;
-        line_enter(G, v, &at);
         for (at.ix = first_of_colour(&at, colour); at.ix < G->nx; at.ix += 2) {
             at.i = at.ix + G->nx * (int)row;
             if (ends_at(G, &at, rings) == ends) relax_in_place(G, v, &at, w, b, x);
@@ -153,14 +152,44 @@ kernel void stencil_colour(GRID, int colour, int rings, int ends, ACC omega, glo
 #if LANES > 1
 typedef KRY_JOIN(double, LANES) wide_points;
 #define TO_WIDE    KRY_JOIN(convert_, KRY_JOIN(double, LANES))
+#ifdef KRY_CPU
 INLINED wide_points load_wide(const int whole, global const double *p, int i)
 {
     wide_points v;
-#ifdef KRY_CPU
-    if (whole) return KRY_JOIN(vload, LANES)(0, p + i);
+    if (whole == 1) return KRY_JOIN(vload, LANES)(0, p + i);
+    if (whole == 2)
+        v.lo = KRY_JOIN(vload, HALF_LANES)(0, p + i);
+    else
+        v.s0 = p[i];
+    return v;
+}
+INLINED void store_wide(const int whole, global double *p, int i, wide_points v)
+{
+    if (whole == 1)
+        KRY_JOIN(vstore, LANES)(v, 0, p + i);
+    else if (whole == 2)
+        KRY_JOIN(vstore, HALF_LANES)(v.lo, 0, p + i);
+    else
+        p[i] = v.s0;
+}
+INLINED void add_wide_product(const int whole, totals *t, wide_points u, wide_points v)
+{
+    if (whole == 1) {
+        t->lanes += u * v;
+    } else if (whole == 2) {
+        ADD_PRODUCT(t->one, u.s0, v.s0);
+        ADD_PRODUCT(t->one, u.s1, v.s1);
+        ADD_PRODUCT(t->one, u.s2, v.s2);
+        ADD_PRODUCT(t->one, u.s3, v.s3);
+    } else {
+        ADD_PRODUCT(t->one, u.s0, v.s0);
+    }
+}
 #else
+INLINED wide_points load_wide(const int whole, global const double *p, int i)
+{
+    wide_points v;
     if (whole) return *(global const wide_points *)(p + i);
-#endif
     v.s0 = p[i];
     return v;
 }
@@ -169,11 +198,7 @@ INLINED void store_wide(const int whole, global double *p, int i, wide_points v)
     if (!whole)
         p[i] = v.s0;
     else
-#ifdef KRY_CPU
-        KRY_JOIN(vstore, LANES)(v, 0, p + i);
-#else
         *(global wide_points *)(p + i) = v;
-#endif
 }
 INLINED void add_wide_product(const int whole, totals *t, wide_points u, wide_points v)
 {
@@ -182,6 +207,7 @@ INLINED void add_wide_product(const int whole, totals *t, wide_points u, wide_po
     else
         ADD_PRODUCT(t->one, u.s0, v.s0);
 }
+#endif
 #else
 typedef double wide_points;
 #define TO_POINTS (SUM)

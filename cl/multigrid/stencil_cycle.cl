@@ -76,39 +76,19 @@ INLINED void layer_of_stage_at(const cycle *C, int stage, int l, layer_of_stage 
 
 // ---- the points of a layer ----
 
-// A row: its first point, vectors, its last point; single points alone if it is short. The last vector begins at points that were met
-// before if what is left would not fill one: `fresh` is the first that was not.
-typedef struct row_of_layer {
-    line at;
-    int pass, first, end, fresh, pass_end;
-} row_of_layer;
+// To the beginning of a row of a layer.
+INLINED void row_begin(const grid *G, int layer, int row, line *at)
+{
+    at->iy = AXES == 2 ? layer : row, at->layer = layer;
+    at->row = at->next = layer_size(G) * layer + G->nx * row, at->end = at->row + G->nx;
+    at->inner_end = at->end - ROW_MARGIN;
+}
 
-INLINED void row_begin(const grid *G, int layer, int row, row_of_layer *r)
-{
-    r->at.iy = AXES == 2 ? layer : row, r->at.layer = layer;
-    r->first = layer_size(G) * layer + G->nx * row, r->end = r->first + G->nx, r->pass = 0;
-    line_enter(G, 0, &r->at);
-}
-INLINED void row_take(row_of_layer *r, int next)
-{
-    r->fresh = next;
-    r->at.i = r->at.whole ? min(next, r->end - 1 - LANES) : next;
-    r->at.ix = r->at.whole ? 1 : next - r->first;
-}
-INLINED void row_first(const grid *G, row_of_layer *r)
-{
-    const int first = r->first, end = r->end, vectors = G->nx >= LANES + 2;
-    r->at.whole = r->pass == 1;
-    r->pass_end = r->pass == 0 ? (vectors ? first + 1 : end) : !vectors ? first : r->pass == 1 ? end - 1 : end;
-    row_take(r, r->pass == 0 ? first : r->pass == 1 ? first + 1 : end - 1);
-}
-INLINED int row_has(const row_of_layer *r) { return r->fresh < r->pass_end; }
-INLINED void row_next(row_of_layer *r) { row_take(r, r->at.i + (r->at.whole ? LANES : 1)); }
-
-#define FOR_POINTS_OF_LAYER(r, G, layer)                                                          \
-    for (int row = 0; row < (AXES == 2 ? 1 : (G)->ny); row++)                                     \
-        UNROLLED for (row_begin(G, layer, row, &r); r.pass < 3; r.pass++)                         \
-            for (row_first(G, &r); row_has(&r); row_next(&r))
+#define FOR_POINTS_OF_LAYER(at, G, layer)                         \
+    for (int row = 0; row < (AXES == 2 ? 1 : (G)->ny); row++)     \
+        for (row_begin(G, layer, row, &at); at.next < at.end;)    \
+            UNROLLED for (at.whole = 0; at.whole < 3; at.whole++) \
+                if (line_take(&at))
 
 INLINED void read_around_in_ring(const grid *G, const layer_of_stage *L, line *at)
 {
@@ -220,7 +200,7 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
     const SUM step[MOST_STEPS] = { (SUM)s0, (SUM)s1, (SUM)s2, (SUM)s3 };
     cycle C = CYCLE_PASS;
     layer_of_stage L;
-    row_of_layer r;
+    line at;
     cycle_begin(&C);
     b += b0, x += x0, c_out += c0;
     const int bits = coarsened_layers(), first = C.own - bits, last = ((C.until - 1) << bits) + bits; // residuals
@@ -232,21 +212,21 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
             global REAL *to = grid_in_ring(&C, s, l, L.number);
             const SUM by = step[s - 1];
             if (s == 1) {
-                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                FOR_POINTS_OF_LAYER(at, &C.G, L.number)
                 {
-                    read_faces(&C.G, &r.at);
-                    const points x_i = over(&r.at, by, diagonal_of(&C.G, &r.at)) * read_at(&r.at, b);
-                    write_at(&r.at, to, x_i);
-                    if (keep) write_at(&r.at, x, x_i);
+                    read_faces(&C.G, &at);
+                    const points x_i = over(&at, by, diagonal_of(&C.G, &at)) * read_at(&at, b);
+                    write_at(&at, to, x_i);
+                    if (keep) write_at(&at, x, x_i);
                 }
             } else {
-                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                FOR_POINTS_OF_LAYER(at, &C.G, L.number)
                 {
-                    read_around_in_ring(&C.G, &L, &r.at);
-                    const points sum = sum_of_faces(&r.at), diagonal = diagonal_of(&C.G, &r.at);
-                    const points x_i = r.at.c + over(&r.at, by, diagonal) * (read_at(&r.at, b) - sum);
-                    write_at(&r.at, to, x_i);
-                    if (keep) write_at(&r.at, x, x_i);
+                    read_around_in_ring(&C.G, &L, &at);
+                    const points sum = sum_of_faces(&at), diagonal = diagonal_of(&C.G, &at);
+                    const points x_i = at.c + over(&at, by, diagonal) * (read_at(&at, b) - sum);
+                    write_at(&at, to, x_i);
+                    if (keep) write_at(&at, x, x_i);
                 }
             }
         }
@@ -255,10 +235,10 @@ kernel void stencil_down(GRID, STEP_PARAMS_OF, global const REAL *restrict b, lo
         if (have_layer(&C, l)) {
             layer_of_stage_at(&C, count, l, &L);
             global REAL *to = grid_in_ring(&C, 0, l, L.number); // no step leaves anything there
-            FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+            FOR_POINTS_OF_LAYER(at, &C.G, L.number)
             {
-                read_around_in_ring(&C.G, &L, &r.at);
-                write_at(&r.at, to, read_at(&r.at, b) - sum_of_faces(&r.at));
+                read_around_in_ring(&C.G, &L, &at);
+                write_at(&at, to, read_at(&at, b) - sum_of_faces(&at));
             }
         }
         if (bits && !(l & 1)) continue; // the coarse layer needs another one
@@ -280,7 +260,7 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
     const SUM step[MOST_STEPS] = { (SUM)s0, (SUM)s1, (SUM)s2, (SUM)s3 };
     cycle C = CYCLE_PASS;
     layer_of_stage L;
-    row_of_layer r;
+    line at;
     totals products = NO_TOTALS_YET, squares = NO_TOTALS_YET;
     cycle_begin(&C);
     b += b0, x += x0, e += e0, y += y0;
@@ -293,27 +273,21 @@ kernel void stencil_up(GRID, STEP_PARAMS_OF, global const REAL *restrict b, long
             global REAL *to = grid_in_ring(&C, s, l, L.number);
             const SUM by = step[s - 1];
             if (s < count) {
-                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                FOR_POINTS_OF_LAYER(at, &C.G, L.number)
                 {
-                    read_around_in_ring(&C.G, &L, &r.at);
-                    const points sum = sum_of_faces(&r.at), diagonal = diagonal_of(&C.G, &r.at);
-                    write_at(&r.at, to, r.at.c + over(&r.at, by, diagonal) * (read_at(&r.at, b) - sum));
+                    read_around_in_ring(&C.G, &L, &at);
+                    const points sum = sum_of_faces(&at), diagonal = diagonal_of(&C.G, &at);
+                    write_at(&at, to, at.c + over(&at, by, diagonal) * (read_at(&at, b) - sum));
                 }
             } else {
-                FOR_POINTS_OF_LAYER(r, &C.G, L.number)
+                FOR_POINTS_OF_LAYER(at, &C.G, L.number)
                 {
-                    read_around_in_ring(&C.G, &L, &r.at);
-                    const points sum = sum_of_faces(&r.at), diagonal = diagonal_of(&C.G, &r.at);
-                    const points b_i = read_at(&r.at, b), y_i = r.at.c + over(&r.at, by, diagonal) * (b_i - sum);
-                    write_at(&r.at, y, y_i);
-                    if (r.fresh == r.at.i) {
-                        add_product(r.at.whole, &products, b_i, y_i);
-                        add_product(r.at.whole, &squares, b_i, b_i);
-                    }
-                    for (int k = r.fresh; r.fresh > r.at.i && k < r.end - 1; k++) {
-                        ADD_PRODUCT(products.one, (SUM)b[k], (SUM)y[k]);
-                        ADD_PRODUCT(squares.one, (SUM)b[k], (SUM)b[k]);
-                    }
+                    read_around_in_ring(&C.G, &L, &at);
+                    const points sum = sum_of_faces(&at), diagonal = diagonal_of(&C.G, &at);
+                    const points b_i = read_at(&at, b), y_i = at.c + over(&at, by, diagonal) * (b_i - sum);
+                    write_at(&at, y, y_i);
+                    add_product(at.whole, &products, b_i, y_i);
+                    add_product(at.whole, &squares, b_i, b_i);
                 }
             }
         }
