@@ -194,6 +194,7 @@ kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares
 
     GIVEN(params);
     TRY(kryi_queue_take("kry_batch_run", "KRY_JOBS", params, &mine, sizeof mine));
+    params = &mine;
     TRY(check(params));
     b.name = params->name ? params->name : "batch";
     TRY(kryi_queue_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));

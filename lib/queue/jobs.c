@@ -82,6 +82,7 @@ kry_status kry_task_write(kry_queue *queue, const kry_host_block *from, kry_task
     if (task) *task = NULL;
     CHECK(from, KRY_ERR_ARGUMENT, "%s: NULL", who);
     TRY(kryi_queue_take(who, "KRY_HOST", from, &mine, sizeof mine));
+    from = &mine;
     CHECK(from->type == KRY_F32 || from->type == KRY_F64, KRY_ERR_ARGUMENT,
           "%s: %d is not a number type", who, (int)from->type);
     CHECK(from->n >= 0 && from->k >= 0, KRY_ERR_ARGUMENT, "%s: %lld-by-%lld is not a size", who,

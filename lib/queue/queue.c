@@ -242,6 +242,7 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
     if (task) *task = NULL;
     CHECK(q && job, KRY_ERR_ARGUMENT, "kry_task_submit: NULL");
     TRY(kryi_queue_take("kry_task_submit", "KRY_JOB", job, &mine, sizeof mine));
+    job = &mine;
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");
     TRY(kryi_queue_check_process("kry_task_submit", q));

@@ -273,6 +273,25 @@ static kry_status runs_a_batch(void *user, kry_task *self)
         KRY_JOBS(.queues = &h, .count = 1, .jobs = 2, .run = count_jobs, .user = &t), NULL);
 }
 
+/* A caller that was compiled with an earlier header has no `smallest`: what stands behind its struct is not read. */
+static void batch__earlier_header(void **state)
+{
+    tally t;
+    kry_queue *q[1];
+    kry_batch_params p;
+
+    (void)state;
+    tally_init(&t);
+    open_queues(q, &t, 1);
+    p = *KRY_JOBS(.queues = q, .count = 1, .jobs = JOBS, .run = count_jobs, .user = &t,
+                  .smallest = -1);
+    REFUSES(kry_batch_run(&p, NULL), KRY_ERR_ARGUMENT, "chunks of at least -1");
+    p.struct_size = offsetof(kry_batch_params, smallest);
+    OK(kry_batch_run(&p, NULL));
+    all_done_once(&t, JOBS);
+    close_queues(q, 1);
+}
+
 static void batch__bad_input(void **state)
 {
     (void)state;
@@ -362,6 +381,7 @@ int main(void)
         cmocka_unit_test(batch__first_failure_is_named),
         cmocka_unit_test(batch__cancelled_on_its_way),
         cmocka_unit_test(batch__a_queue_that_never_comes),
+        cmocka_unit_test(batch__earlier_header),
         cmocka_unit_test(batch__bad_input),
         BOTH(batch__on_two_devices),
     };
