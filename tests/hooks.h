@@ -9,7 +9,7 @@
 
 /* ---- requests for memory that fail ---- */
 
-/* Of the requests for host memory and for device buffers, number `k` from now fails, whatever thread makes it. < 0: none. */
+/* Let request number `k` from now on, for host memory or for a device buffer, fail, whatever thread makes it. < 0: none. */
 void fail_request(int64_t k);
 /* No request fails any more. Returns  whether one has since fail_request. */
 bool end_requests(void);
@@ -20,9 +20,9 @@ bool request_fails(void);
 
 /* ---- what the library does otherwise ---- */
 
-/* Of the launches of work-groups that wait for each other, number `k` from now is aborted. < 0: none. */
+/* Abort launch number `k` from now on of work-groups that wait for each other. < 0: none. */
 void abort_launch(int k);
-/* So many messages of a probe count as stale, beside those that are. */
+/* Count so many messages of a probe as stale, beside those that are. */
 void count_as_stale(int messages);
 /* Loops of the host are cut into so many parts, whatever their work. 0: as always. */
 void cut_loops(int parts);

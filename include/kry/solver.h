@@ -36,7 +36,7 @@ typedef enum kry_reason {
 } kry_reason;
 
 KRY_API const char *kry_reason_word(kry_reason reason); /* never NULL */
-/* What kry_solve returns for a system that ends for this reason, as each column of several has its own. */
+/* The status that kry_solve returns where a solve ends for this reason. Of several columns each has a reason of its own. */
 KRY_API kry_status kry_reason_status(kry_reason reason);
 
 typedef struct kry_iteration {

@@ -276,7 +276,7 @@ static const kry_op *mixed_inner(const void *self)
     return ((const kryi_mixed *)self)->inner.solver;
 }
 
-/* Of everything that this solver is made of. */
+/* Set the criteria of all solvers that this one is made of. */
 static kry_status mixed_set_stop(void *self, const kry_stop *stop)
 {
     kry_status st = KRY_OK;

@@ -125,7 +125,7 @@ typedef struct kryi_op_fused {
      * use it. NULL: it is symmetric, or that is not known. */
     bool (*is_unsymmetric)(const void *self);
 
-    /* Of a solver that leaves the work to another one: that one, borrowed; and kry_solver_set_stop of both. */
+    /* A solver may leave the work to another one: `inner` is that one, borrowed, and `set_stop` sets the criteria of both. */
     const kry_op *(*inner)(const void *self);
     kry_status (*set_stop)(void *self, const kry_stop *stop);
 } kryi_op_fused;
@@ -199,7 +199,7 @@ static inline bool kryi_op_is_singular(const kry_op *op)
 typedef kry_status kryi_plain_apply(void *self, const kry_vec *x, kry_vec *y);
 kry_status kryi_op_apply_by(kryi_plain_apply *run, void *self, double alpha, const kry_vec *x,
                             double beta, kry_vec *y);
-/* What applies the transpose of op, which is op->table->apply if it is symmetric; NULL: op offers no transpose. */
+/* The function that applies the transpose of op, which is op->table->apply if it is symmetric; NULL: op offers no transpose. */
 typedef kry_status kryi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
 kryi_apply *kryi_op_transpose(const kry_op *op);
 /* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */

@@ -41,7 +41,7 @@ static double rounded(kry_store storage, kry_type type, double v)
     return ldexp(nearbyint(ldexp(v, -last)), last);
 }
 
-/* What diagonals are divided by before they are rounded: a power of two near the largest, which halves take up to 2^15. */
+/* The factor that diagonals are divided by before they are rounded: a power of two near the largest, which halves take up to 2^15. */
 static double scale_of(kry_store storage, kry_type type, double most)
 {
     int exponent;

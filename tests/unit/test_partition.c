@@ -517,7 +517,7 @@ static void check_range(const kry_problem *p, int64_t first, int64_t rows)
     kryi_csr_release(&A);
 }
 
-/* What rank has which rows changes nothing. */
+/* A range of rows of a problem has the entries that the whole has there, however it is cut. */
 static void rows__of_ranges_are_those_of_the_whole(void **state)
 {
     (void)state;
