@@ -31,7 +31,7 @@ bool kryi_test_fails(void)
     return atomic_load(&kryi_test_fail_at) >= 0 && atomic_fetch_sub(&kryi_test_fail_at, 1) == 0;
 }
 
-/* calloc of the queue, which knows nothing of kryi_alloc. */
+/* calloc of lib/memory.c, which knows nothing of kryi_alloc. */
 void *kryi_test_calloc(size_t count, size_t size);
 void *kryi_test_calloc(size_t count, size_t size)
 {

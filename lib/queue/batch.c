@@ -193,11 +193,11 @@ kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares
     batch b = { .params = &mine };
 
     GIVEN(params);
-    TRY(kryi_queue_take("kry_batch_run", "KRY_JOBS", params, &mine, sizeof mine));
+    TRY(kryi_take_params("kry_batch_run", "KRY_JOBS", params, &mine, sizeof mine));
     params = &mine;
     TRY(check(params));
     b.name = params->name ? params->name : "batch";
-    TRY(kryi_queue_alloc((size_t)params->count, sizeof *b.feeder, &b.feeder));
+    TRY(kryi_allocate((size_t)params->count, sizeof *b.feeder, &b.feeder));
     for (int i = 0; i < params->count; i++) {
         feeder *f = &b.feeder[i];
         *f = (feeder){ .batch = &b, .queue = params->queues[i], .number = i };

@@ -38,7 +38,7 @@ static kry_status submit(const char *who, kry_queue *queue,
     for (; count < needed; count++)
         CHECK(inputs[count], KRY_ERR_ARGUMENT, "%s: input %d is NULL", who, count);
     while (count < 3 && inputs[count]) count++;
-    TRY(kryi_queue_alloc(1, sizeof *w + strlen(options) + 1, &w));
+    TRY(kryi_allocate(1, sizeof *w + strlen(options) + 1, &w));
     *w = *given;
     memcpy(w->options, options, strlen(options));
     TRY(kry_task_submit(
@@ -81,7 +81,7 @@ kry_status kry_task_write(kry_queue *queue, const kry_host_block *from, kry_task
 
     if (task) *task = NULL;
     CHECK(from, KRY_ERR_ARGUMENT, "%s: NULL", who);
-    TRY(kryi_queue_take(who, "KRY_HOST", from, &mine, sizeof mine));
+    TRY(kryi_take_params(who, "KRY_HOST", from, &mine, sizeof mine));
     from = &mine;
     CHECK(from->type == KRY_F32 || from->type == KRY_F64, KRY_ERR_ARGUMENT,
           "%s: %d is not a number type", who, (int)from->type);
@@ -195,8 +195,8 @@ static kry_status keep_result(kry_task *self, const kry_result *result)
     double *history = NULL;
     size_t count = result->history ? (size_t)result->history_count : 0;
 
-    TRY(kryi_queue_alloc(1, sizeof *own, &own));
-    TRY(kryi_queue_alloc(count, sizeof *history, &history));
+    TRY(kryi_allocate(1, sizeof *own, &own));
+    TRY(kryi_allocate(count, sizeof *history, &history));
     if (count) memcpy(history, result->history, count * sizeof *history);
     *own = *result;
     own->history = history;

@@ -114,7 +114,7 @@ static kry_status queue_new(kry_device *device, const char *name, kry_queue **qu
     kry_status st = KRY_OK;
     kry_queue *q = NULL;
 
-    TRY(kryi_queue_alloc(1, sizeof *q, &q));
+    TRY(kryi_allocate(1, sizeof *q, &q));
     q->refs = 1;
     q->process = getpid();
     snprintf(q->name, sizeof q->name, "%s", name);
@@ -241,7 +241,7 @@ kry_status kry_task_submit(kry_queue *q, const kry_job *job, kry_task *const *in
 
     if (task) *task = NULL;
     CHECK(q && job, KRY_ERR_ARGUMENT, "kry_task_submit: NULL");
-    TRY(kryi_queue_take("kry_task_submit", "KRY_JOB", job, &mine, sizeof mine));
+    TRY(kryi_take_params("kry_task_submit", "KRY_JOB", job, &mine, sizeof mine));
     job = &mine;
     CHECK(job->run, KRY_ERR_ARGUMENT, "kry_task_submit: '%s' has no run",
           job->name ? job->name : "job");

@@ -41,7 +41,7 @@ kry_status kryi_task_new(const char *who, const kry_job *job, kry_task *const *i
     for (int i = 0; i < count; i++)
         CHECK(inputs[i], KRY_ERR_ARGUMENT, "%s: input %d of '%s' is NULL", who, i,
               job->name ? job->name : "job");
-    TRY(kryi_queue_alloc(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
+    TRY(kryi_allocate(1, sizeof *t + (size_t)count * sizeof t->input[0], &t));
     t->refs = 1;
     t->job = *job;
     t->count = count;

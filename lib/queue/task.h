@@ -8,6 +8,8 @@
 #ifndef KRY_TASK_INTERNAL_H
 #define KRY_TASK_INTERNAL_H
 
+#include "exit.h"
+#include "memory.h"
 #include <kry/kry.h>
 #include <kry/queue.h>
 #include <pthread.h>
@@ -15,33 +17,6 @@
 #include <sys/types.h>
 
 enum { KRY_NAME = 48, KRY_SENTENCE = 512 };
-
-/* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
-
-#define TRY(call)              \
-    do {                       \
-        st = (call);           \
-        if (st < 0) goto done; \
-    } while (0)
-
-#define CHECK(cond, status, ...)                  \
-    do {                                          \
-        if (!(cond)) {                            \
-            st = kry_fail((status), __VA_ARGS__); \
-            goto done;                            \
-        }                                         \
-    } while (0)
-
-#define GIVEN(pointer) CHECK(pointer, KRY_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer)
-
-/* ---- memory.c ---- */
-
-/* Zeroed memory. */
-kry_status kryi_queue_alloc(size_t count, size_t size, void *address_of_pointer);
-/* mine := the struct of parameters `given`, which is not NULL, and 0 in fields that an earlier header of the caller's did not
- * have yet. Refused is what `macro` did not make, and what a later header did. size: of mine */
-kry_status kryi_queue_take(const char *who, const char *macro, const void *given, void *mine,
-                           size_t size);
 
 /* Task `to` needs the value of task `from`. */
 typedef struct kryi_edge {

@@ -75,7 +75,7 @@ static kry_status copy_across(const kry_vec *x, kry_device *dev, kry_vec **copy)
 
     const int64_t n = kry_vec_rows(x), k = kry_vec_cols(x);
     const kry_type type = kry_vec_type(x);
-    TRY(kryi_queue_alloc((size_t)(n * k), kry_type_size(type), &host));
+    TRY(kryi_allocate((size_t)(n * k), kry_type_size(type), &host));
     TRY(kry_vec_create(dev, type, n, k, &v));
     TRY(kry_vec_read(x, host));
     TRY(kry_vec_write(v, host));
@@ -101,7 +101,7 @@ kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
     CHECK(x, KRY_ERR_TYPE, "'%s' wants a vector as input %d, but '%s' gives none", self->name, i,
           self->input[i].from->name);
     if (!dev || kry_vec_device(x) == dev) return *vec = x, KRY_OK;
-    if (!self->copy) TRY(kryi_queue_alloc((size_t)self->count, sizeof *self->copy, &self->copy));
+    if (!self->copy) TRY(kryi_allocate((size_t)self->count, sizeof *self->copy, &self->copy));
     if (!self->copy[i]) TRY(copy_across(x, dev, &self->copy[i]));
     *vec = self->copy[i];
 done:

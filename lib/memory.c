@@ -1,9 +1,8 @@
-/* memory.c - host memory, and structs of parameters that an earlier header may have made. */
-#include "task.h"
+#include "memory.h"
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kryi_queue_alloc(size_t count, size_t size, void *address_of_pointer)
+kry_status kryi_allocate(size_t count, size_t size, void *address_of_pointer)
 {
     void *p = calloc(count ? count : 1, size);
 
@@ -12,8 +11,8 @@ kry_status kryi_queue_alloc(size_t count, size_t size, void *address_of_pointer)
     return p ? KRY_OK : kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
 }
 
-kry_status kryi_queue_take(const char *who, const char *macro, const void *given, void *mine,
-                           size_t size)
+kry_status kryi_take_params(const char *who, const char *macro, const void *given, void *mine,
+                            size_t size)
 {
     size_t known;
 

@@ -1,6 +1,6 @@
 /*
- * exit.h - how a function of the program fails: it leaves through its single exit. `st` and the label `done`
- * must exist.
+ * exit.h - how a function fails in what stands on the public headers of kry, its libraries, the program and papers: it leaves
+ * through its single exit. `st` and the label `done` must exist.
  */
 #ifndef KRY_EXIT_H
 #define KRY_EXIT_H
@@ -20,6 +20,8 @@
             goto done;                            \
         }                                         \
     } while (0)
+
+#define GIVEN(pointer) CHECK(pointer, KRY_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer)
 
 /* What an analyzer of one file at a time cannot see: a failure hands its status back. */
 #if defined(__clang_analyzer__) || defined(__cppcheck__)
