@@ -233,5 +233,6 @@ void kryi_cache_unlock(const char *path, int lock)
     if (lock < 0) return;
     snprintf(file, sizeof file, "%s.lock", path);
     unlink(file);
+    flock(lock, LOCK_UN); /* a process forked meanwhile has the descriptor, too */
     close(lock);
 }
