@@ -46,6 +46,7 @@ class Compiler:
         self.command = [given.clang, *FLAGS, f'-march={given.processor}', *(ADDRESSES if given.addresses else [])]
         self.path = next(pathlib.Path(given.kernels).rglob(f'{given.stem}.cl'))
         self.rows, self.declared, self.objects, self.needs = [], [], [], set()
+        self.bases = {}  # by the text of a program: what its names begin with; programs of one text share machine code
 
     def plain(self, real, defines, folder):
         """The text of a program without directives; notes the files that it is made of."""
@@ -74,14 +75,18 @@ class Compiler:
 
     def program(self, number, real, defines, folder):
         text = self.plain(real, defines, folder)
-        base = f'kryi_{self.level}_{self.given.stem}_{number}'
+        is_new = text not in self.bases
+        base = self.bases.setdefault(text, f'kryi_{self.level}_{self.given.stem}_{number}')
+        code = text
         for name, given in KERNEL.findall(text):
             types = list(parameters(given))
-            text += caller(f'{base}_{name}', name, types)
-            self.declared.append(f'extern void {base}_{name}(const kry_arg *a);\n')
             self.rows.append(f'{{ "{self.given.stem}", "{" ".join([f"REAL={real}", *defines])}", "{name}", '
                              f'"{"".join(str(SIZES[t]) for t in types)}", {base}_{name} }},\n')
-        self.machine_code(text, base, folder / f'{number}.o')
+            if is_new:
+                code += caller(f'{base}_{name}', name, types)
+                self.declared.append(f'extern void {base}_{name}(const kry_arg *a);\n')
+        if is_new:
+            self.machine_code(code, base, folder / f'{number}.o')
 
     def finish(self):
         target, table = self.given.out
