@@ -21,7 +21,7 @@
         }                                         \
     } while (0)
 
-#define GIVEN(pointer) CHECK(pointer, KRY_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer)
+#define NOT_NULL(pointer) CHECK(pointer, KRY_ERR_ARGUMENT, "%s: %s is NULL", __func__, #pointer)
 
 /* What an analyzer of one file at a time cannot see: a failure hands its status back. */
 #if defined(__clang_analyzer__) || defined(__cppcheck__)

@@ -59,6 +59,12 @@ typedef struct kry_device_info {
  *          refuses; KRY_ERR_MEMORY.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_device_open(const char *spec, kry_device **device);
+/*
+ * kry_device_open, but with queues that keep the times of kernels and transfers, as kry_device_set_trace (opencl.h) wants them;
+ * of a team those of all its devices. That costs some microseconds for each launch. The host device keeps no times, and is
+ * opened as it is.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_device_open_timed(const char *spec, kry_device **device);
 
 /* kry_device_list for entries of as many bytes; kry.h says who calls it. */
 KRY_API KRY_MUST_CHECK kry_status kry_device_list_sized(kry_device_info **info, int *count,

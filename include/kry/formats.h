@@ -145,7 +145,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_csr_predict(kry_device *device, kry_type t
  *   col      [out]  as many as kry_op_describe says in nnz
  *   val      [out]  the same count, of the matrix's type
  *
- * Returns  KRY_ERR_UNSUPPORTED if op is not a matrix of one of these formats.
+ * On ranks (kry/transport.h) these are the rows of this rank, kry_op_volume says how many, with the columns of the whole.
+ * Collective.
+ *
+ * Returns  KRY_ERR_UNSUPPORTED if op is not a matrix of one of these formats, and on ranks if it has 2^31 columns or more.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col,
                                                   void *val);

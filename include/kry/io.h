@@ -5,6 +5,7 @@
 #define KRY_IO_H
 
 #include <kry/formats.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -167,6 +168,32 @@ KRY_API KRY_MUST_CHECK kry_status kry_share_components(kry_device *device, const
                                                        const bool *left_out, int64_t *component,
                                                        int64_t *count);
 KRY_API void kry_share_release(kry_share **share);
+
+/* ---- files that take their name once they are whole ------------------------------- */
+
+/*
+ * Begin to write a file, as kry's own functions do: until kry_output_close a file of this name that is there stays as it is.
+ *
+ *   path  of a file; a device or a pipe is written as it is
+ *   file  [out]  the caller's, until kry_output_close in the same process
+ *
+ * Returns  KRY_ERR_FILE; KRY_ERR_MEMORY
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_output_open(const char *path, FILE **file);
+/*
+ * End a file: it takes its name, once it is on the disk, if `st` is not negative, else nothing of it is left.
+ *
+ *   path  as for kry_output_open
+ *   file  *file is taken over, and then NULL
+ *
+ * Returns  st; or KRY_ERR_FILE if the file cannot be written to its end
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_output_close(const char *path, FILE **file, kry_status st);
+/* Refuse a path that cannot be written, before the work is done whose result goes there. Returns  KRY_ERR_FILE; KRY_OK for
+ * NULL */
+KRY_API KRY_MUST_CHECK kry_status kry_output_check(const char *path);
+/* Refuse two paths that are the same file. Returns  KRY_ERR_ARGUMENT, KRY_ERR_FILE; KRY_OK if either is NULL */
+KRY_API KRY_MUST_CHECK kry_status kry_output_differs(const char *path, const char *other);
 
 #ifdef __cplusplus
 }

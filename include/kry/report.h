@@ -2,7 +2,7 @@
  * report.h - a page for the browser that tells all about a solve (docs/command-line.md). It is one file of HTML, which needs
  * neither a network nor anything beside it.
  *
- *     kry_report_open_device(NULL, &device);         in place of kry_device_open: kernels get times
+ *     kry_device_open_timed(NULL, &device);
  *     kry_report_begin(device, &report);
  *     ...                                            read the system
  *     kry_report_enter(report, KRY_REPORT_MATRIX);   make A
@@ -34,16 +34,8 @@ typedef enum kry_report_part {
 } kry_report_part;
 
 /*
- * kry_device_open, but with queues that keep the times of kernels and transfers; of a team those of all its devices.
- * That costs some microseconds for each launch. The host device keeps no times, and is opened as it is.
- *
- * Returns  as kry_device_open
- */
-KRY_API KRY_MUST_CHECK kry_status kry_report_open_device(const char *spec, kry_device **device);
-
-/*
  * Begin to keep what a page shows. The device's trace (kry_device_set_trace) is the report's until kry_report_end. What
- * is already on the device is not seen; a device whose queues keep no times gives a page without kernels.
+ * is already on the device is not seen; a device whose queues keep no times (kry_device_open_timed) gives a page without kernels.
  *
  *   device  retained. One of ranks (transport.h): each rank has a report of its own, of its device
  *   report  [out]  the caller's: kry_report_release

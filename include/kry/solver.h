@@ -359,6 +359,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_
  * without the second level. Borrowed, until the solver is used again. NULL: there is none, or it is no solver.
  */
 KRY_API const kry_op *kry_solver_precond(const kry_op *solver);
+/* The second level of that preconditioner (kry/deflation.h). Borrowed, until the solver is used again. NULL: there is none, or
+ * it is no solver. */
+KRY_API const kry_op *kry_solver_deflation(const kry_op *solver);
 
 /* A residual ||b - A x|| that a solve computed from x, units of b. */
 typedef struct kry_true_residual {

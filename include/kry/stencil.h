@@ -114,6 +114,20 @@ KRY_API KRY_MUST_CHECK kry_status kry_stencil_boundary(const kry_op *A,
                                                        const kry_side_values low[3],
                                                        const kry_side_values high[3], kry_vec *b);
 
+/* The grid that an operator lies on, whole wherever its parts are. */
+typedef struct kry_stencil_info {
+    int axes;        /* 2 or 3 */
+    int64_t size[3]; /* unknowns along each axis; with two axes size[2] is 1 */
+    double spacing[3], diffusion[3];
+    kry_side low[3], high[3];
+    bool varies;  /* k is given for each cell or for each face; else it is 1 */
+    bool by_face; /* for each face; else that of a face is the harmonic mean of its two cells */
+} kry_stencil_info;
+
+/* *info := what kry_stencil_create made A of, without its numbers. A may be pinned (kry_pin_create).
+ * Returns  KRY_ERR_UNSUPPORTED for any other operator */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_describe(const kry_op *A, kry_stencil_info *info);
+
 /* *matrix := the grid operator A as a stored matrix, on a team split in the same places. Waits. */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_matrix(const kry_op *A,
                                                      const kry_matrix_params *params,

@@ -56,7 +56,8 @@ KRY_API kry_device *kry_team_part(const kry_device *device, int i);
 
 /* What y := A x means for one part. */
 typedef struct kry_part_volume {
-    int64_t rows, entries;
+    int64_t rows;
+    int64_t entries;        /* as kry_op_info.nnz */
     int64_t coupled;        /* rows that need at least one word of another part */
     int64_t received, sent; /* words: entries of x, each counted once for a receiver */
     int neighbours;         /* other parts that it receives from or sends to */
@@ -77,6 +78,20 @@ typedef struct kry_part_volume {
 KRY_API KRY_MUST_CHECK kry_status kry_team_volume(int64_t n, const int64_t *row_ptr,
                                                   const int32_t *col, int parts, bool by_graph,
                                                   kry_part_volume *volume);
+
+/* The number of parts that hold rows of op, the first ones of its team; 1 on a plain device, 0 for NULL. */
+KRY_API int kry_op_parts(const kry_op *op);
+/*
+ * Find out what part i of an operator has, and exchanges with the others in a product.
+ *
+ *   op      a stored matrix or a grid (kry/stencil.h), pinned or not. Of any other operator all but .rows and .entries is -1;
+ *           .coupled is -1 for matrices of teams with reproducible sums, too
+ *   i       0 ... kry_op_parts(op) - 1; on ranks (kry/transport.h) kry_team_rank alone
+ *   volume  [out]
+ *
+ * Returns  KRY_ERR_ARGUMENT for a part that there is none of, or that is in another process
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_op_volume(const kry_op *op, int i, kry_part_volume *volume);
 
 /* The number of parts that hold rows of v. kry_vec_part gives a view of what part i holds, on that part's
  * device: the rows from *first on, or if METIS split them those places of its order. Release the view; it

@@ -108,6 +108,18 @@ KRY_API KRY_MUST_CHECK kry_status kry_team_agree(kry_device *device, const char 
 KRY_API KRY_MUST_CHECK kry_status kry_team_rows(kry_device *device, int64_t rows, int64_t *first,
                                                 int64_t *all);
 
+/*
+ * Bring the bytes of all ranks together on each of them. Collective.
+ *
+ *   mine   bytes of this rank
+ *   bytes  the same number on all ranks
+ *   all    [out]  of the ranks in their order, bytes of each; on any other device `mine`
+ *
+ * Returns  KRY_ERR_ARGUMENT, on all ranks, if they give different numbers of bytes; KRY_ERR_DEVICE. Waits.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_team_gather(kry_device *device, const void *mine,
+                                                  size_t bytes, void *all);
+
 /* Whether the device is a team that kry_team_of_transport made. */
 KRY_API bool kry_team_is_ranks(const kry_device *device);
 /* The rank of this process, 0 for any device that is not made of ranks. */

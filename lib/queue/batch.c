@@ -192,7 +192,7 @@ kry_status kry_batch_run(const kry_batch_params *params, kry_batch_share *shares
     kry_batch_params mine;
     batch b = { .params = &mine };
 
-    GIVEN(params);
+    NOT_NULL(params);
     TRY(kryi_take_params("kry_batch_run", "KRY_JOBS", params, &mine, sizeof mine));
     params = &mine;
     TRY(check(params));

@@ -114,7 +114,7 @@ kry_status kry_task_read(kry_queue *queue, kry_task *x, void *host, kry_task **t
     kry_status st = KRY_OK;
 
     if (task) *task = NULL;
-    GIVEN(host);
+    NOT_NULL(host);
     TRY(submit("kry_task_read", queue, run_read, &(work){ .host = host }, "", (kry_task *[3]){ x },
                1, task));
 done:

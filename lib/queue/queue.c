@@ -137,7 +137,7 @@ kry_status kry_queue_create(kry_device *device, const char *name, kry_queue **qu
     kry_queue *q;
 
     if (queue) *queue = NULL;
-    GIVEN(queue);
+    NOT_NULL(queue);
     CHECK(
         !kry_team_is_ranks(device), KRY_ERR_UNSUPPORTED,
         "kry_queue_create: '%s': on ranks all calls come from the thread that made the team, and a "

@@ -18,8 +18,8 @@ kry_status kry_task_number(kry_task *t, double *number)
 {
     kry_status st = KRY_OK;
 
-    GIVEN(t);
-    GIVEN(number);
+    NOT_NULL(t);
+    NOT_NULL(number);
     *number = 0;
     TRY(kry_task_wait(t));
     CHECK(t->out.has_number, KRY_ERR_TYPE, "kry_task_number: '%s' gives no number", t->name);
@@ -93,8 +93,8 @@ kry_status kry_task_input_vec(kry_task *self, int i, kry_vec **vec)
     kry_device *dev;
 
     if (vec) *vec = NULL;
-    GIVEN(self);
-    GIVEN(vec);
+    NOT_NULL(self);
+    NOT_NULL(vec);
     TRY(check_input("kry_task_input_vec", self, i));
     dev = self->queue->device;
     kry_vec *x = self->input[i].from->out.vec;
@@ -114,8 +114,8 @@ kry_status kry_task_input_op(kry_task *self, int i, kry_op **op)
     kry_device *dev;
 
     if (op) *op = NULL;
-    GIVEN(self);
-    GIVEN(op);
+    NOT_NULL(self);
+    NOT_NULL(op);
     TRY(check_input("kry_task_input_op", self, i));
     dev = self->queue->device;
     const kry_task *from = self->input[i].from;

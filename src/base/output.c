@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* O_TMPFILE, realpath */
 #endif
 #include "base/output.h"
+#include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -134,32 +135,38 @@ kry_status kryi_output_end(output *o, kry_status st)
     return st;
 }
 
-kry_status kryi_output_open(const char *path, FILE **file)
+kry_status kry_output_open(const char *path, FILE **file)
 {
+    kry_status st = KRY_OK;
     output o;
-    kry_status st = kryi_output_begin(path, false, &o);
 
-    *file = NULL;
-    if (st < 0) return st;
+    if (file) *file = NULL;
+    TRY(GIVEN(path, file));
+    TRY(kryi_output_begin(path, false, &o));
     *file = fdopen(o.file, "w");
     if (!*file) st = kryi_output_end(&o, kry_fail(KRY_ERR_MEMORY, "no memory to write '%s'", path));
+done:
     return st;
 }
 
-kry_status kryi_output_close(const char *path, FILE **file, kry_status st)
+kry_status kry_output_close(const char *path, FILE **file, kry_status st)
 {
     output o;
-    const bool failed = fflush(*file) != 0 || ferror(*file) != 0;
 
+    CHECK(path && file && *file, KRY_ERR_ARGUMENT, "kry_output_close: NULL");
+    const bool failed = fflush(*file) != 0 || ferror(*file) != 0;
     if (failed && st >= 0) st = kry_fail(KRY_ERR_FILE, "cannot write '%s' to its end", path);
     const kry_status found = kryi_output_find(path, (int64_t)getpid(), &o);
     if (found >= 0) o.file = dup(fileno(*file));
     fclose(*file);
     *file = NULL;
-    return found < 0 ? found : kryi_output_end(&o, st);
+    if (found < 0) return found;
+    return kryi_output_end(&o, st);
+done:
+    return st;
 }
 
-kry_status kryi_output_check(const char *path)
+kry_status kry_output_check(const char *path)
 {
     output o;
 
@@ -171,7 +178,7 @@ kry_status kryi_output_check(const char *path)
     return begun;
 }
 
-kry_status kryi_output_differs(const char *path, const char *other)
+kry_status kry_output_differs(const char *path, const char *other)
 {
     output one, two;
     kry_status st = KRY_OK;

@@ -1,11 +1,11 @@
 /*
  * output.h - files that take their name only once they are whole, so that a full disk, a signal or a crash costs neither the
- * old file nor leaves half of a new one. The program is made with it, too: it knows kry by its public headers alone.
+ * old file nor leaves half of a new one; kry_output_open and what belongs to it (kry/io.h) are made of these.
  */
 #ifndef KRY_OUTPUT_H
 #define KRY_OUTPUT_H
 
-#include <kry/kry.h>
+#include <kry/status.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,11 +18,6 @@ typedef struct output {
     bool in_place; /* a device or a pipe, which is written as it is */
 } output;
 
-/* Refuse a path that cannot be written, before the work is done whose result goes there; NULL is fine. */
-kry_status kryi_output_check(const char *path);
-/* Refuse two paths that are the same file; either may be NULL. */
-kry_status kryi_output_differs(const char *path, const char *other);
-
 /* Both names of a file, not opened.
  *   owner  the process that begins and ends it */
 kry_status kryi_output_find(const char *path, int64_t owner, output *o);
@@ -34,10 +29,5 @@ kry_status kryi_output_find(const char *path, int64_t owner, output *o);
 kry_status kryi_output_begin(const char *path, bool named, output *o);
 /* Close the file and give it its name if `st` says that it is whole, else leave nothing of it. Returns st, or why that failed. */
 kry_status kryi_output_end(output *o, kry_status st);
-
-/* Open and close a new file that is written by a FILE, as kryi_output_begin and kryi_output_end do; the process that opens it
- * closes it. */
-kry_status kryi_output_open(const char *path, FILE **file);
-kry_status kryi_output_close(const char *path, FILE **file, kry_status st);
 
 #endif

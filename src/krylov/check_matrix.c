@@ -2,6 +2,7 @@
  * diagonal entry that is not positive. */
 #include "krylov/method.h"
 #include "matrix/matrix.h"
+#include "operator/op_parts.h"
 #include <kry/formats.h>
 #include <math.h>
 
@@ -14,7 +15,7 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kryi_finding
     const kry_op_shape *shape = &A->shape;
 
     kry_op_describe(A, &info);
-    *is_matrix = info.nnz >= 0;
+    *is_matrix = info.nnz >= 0 && !kryi_op_on_ranks(A);
     if (!*is_matrix) return KRY_OK;
     TRY(kryi_csr_create(shape->rows, shape->cols, shape->type, info.nnz, &read));
     st = kry_matrix_read(A, read.row_ptr, read.col, read.val);

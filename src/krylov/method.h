@@ -164,9 +164,6 @@ kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
 kry_status kryi_method_check_stop(const char *who, const kryi_method *method, const kry_stop *stop);
 /* What is behind a solver that was made here; NULL: op is none. */
 kryi_krylov *kryi_krylov_of(const kry_op *op);
-/* The innermost solver of one that reorders, chooses, or works in mixed precision, on a team that of the first device;
- * NULL: there is none. */
-const kryi_krylov *kryi_solver_krylov(const kry_op *solver);
 /* What a solve that others lead differs in. */
 typedef struct kryi_terms {
     int64_t max_iter; /* 0: the solver's own */

@@ -208,17 +208,25 @@ done:
     return kryi_team_leave(kry_op_device(solver), st);
 }
 
-const kryi_krylov *kryi_solver_krylov(const kry_op *solver)
+/* The innermost solver of one that reorders, chooses, or works in mixed precision, on a team that of the first device; NULL: there
+ * is none. */
+static const kryi_krylov *innermost(const kry_op *solver)
 {
     if (!solver) return NULL;
     const kry_op *here = kryi_op_in_parts(solver) ? kryi_op_on_part(solver, 0) : solver;
     const kry_op *inner = here->fused->inner ? here->fused->inner(here->self) : NULL;
 
-    return inner ? kryi_solver_krylov(inner) : kryi_krylov_of(here);
+    return inner ? innermost(inner) : kryi_krylov_of(here);
 }
 
 const kry_op *kry_solver_precond(const kry_op *solver)
 {
-    const kryi_krylov *K = kryi_solver_krylov(solver);
+    const kryi_krylov *K = innermost(solver);
     return K ? K->first : NULL;
+}
+
+const kry_op *kry_solver_deflation(const kry_op *solver)
+{
+    const kryi_krylov *K = innermost(solver);
+    return K ? K->deflation : NULL;
 }

@@ -4,6 +4,7 @@
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include <stdlib.h>
+#include <string.h>
 
 kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_csr *R)
 {
@@ -72,26 +73,41 @@ done:
     return st;
 }
 
-static kry_status check_all_here(const kry_op *op)
+/* The rows of this rank. */
+static kry_status read_own(const kry_op *op, const kryi_csr *to)
 {
-    if (!kryi_op_on_ranks(op)) return KRY_OK;
-    return kry_fail(
-        KRY_ERR_UNSUPPORTED,
-        "kry_matrix_read: the rows of '%s' lie on %d ranks, and are not gathered on one",
-        kryi_op_first(op)->table->kind, kry_team_size(op->dev));
+    kry_status st = KRY_OK;
+    kryi_csr own = { 0 };
+
+    CHECK(op->shape.cols <= INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "kry_matrix_read: %lld columns do not fit in 32 bits", (long long)op->shape.cols);
+    TRY(kryi_matrix_read_part(op, kryi_op_here(op).begin, &own));
+    const size_t nnz = (size_t)kryi_csr_nnz(&own);
+    CHECK(nnz == 0 || (to->col && to->val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
+    memcpy(to->row_ptr, own.row_ptr, ((size_t)own.rows + 1) * sizeof *own.row_ptr);
+    if (nnz) memcpy(to->col, own.col, nnz * sizeof *own.col);
+    if (nnz) memcpy(to->val, own.val, nnz * kry_type_size(own.type));
+done:
+    kryi_csr_release(&own);
+    return st;
 }
 
 static kry_status matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
     const kry_op *first = kryi_op_first(op);
+    kryi_csr to = { .row_ptr = row_ptr, .col = col, .val = val };
 
-    TRY(check_all_here(op));
+    kryi_team_enter(op->dev, "kry_matrix_read", kryi_op_split(op));
+    CHECK(row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     CHECK(kryi_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", first->table->kind);
-    TRY(read_into(op, &(kryi_csr){ .row_ptr = row_ptr, .col = col, .val = val }));
+    if (kryi_op_on_ranks(op))
+        TRY(read_own(op, &to));
+    else
+        TRY(read_into(op, &to));
 done:
-    return st;
+    return kryi_team_leave(op->dev, st);
 }
 
 kry_status kryi_matrix_parts_download(const kry_op *op, kryi_csr *A)
@@ -99,7 +115,9 @@ kry_status kryi_matrix_parts_download(const kry_op *op, kryi_csr *A)
     kry_status st = KRY_OK;
     kry_op_info info;
 
-    TRY(check_all_here(op));
+    CHECK(!kryi_op_on_ranks(op), KRY_ERR_UNSUPPORTED,
+          "the rows of '%s' lie on %d ranks, and are not gathered on one",
+          kryi_op_first(op)->table->kind, kry_team_size(op->dev));
     kry_op_describe(op, &info);
     TRY(kryi_csr_create(op->shape.rows, op->shape.cols, op->shape.type, info.nnz > 0 ? info.nnz : 0,
                         A));
@@ -114,8 +132,8 @@ kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, voi
     kry_status st = KRY_OK;
     kryi_matrix *A = op ? kryi_matrix_of(op) : NULL;
 
-    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     if (kryi_op_in_parts(op)) return matrix_read_parts(op, row_ptr, col, val);
+    CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     TRY(kryi_matrix_read_entries(A, row_ptr, col, val));

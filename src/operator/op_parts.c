@@ -29,7 +29,11 @@ const kry_op *kryi_op_on_part(const kry_op *op, int rank)
 
 kryi_split *kryi_op_split(const kry_op *op) { return parts_of(op)->split; }
 
-int kryi_op_parts(const kry_op *op) { return parts_of(op) ? parts_of(op)->split->members : 1; }
+int kry_op_parts(const kry_op *op)
+{
+    if (!op) return 0;
+    return parts_of(op) ? parts_of(op)->split->members : 1;
+}
 
 kryi_here kryi_op_here(const kry_op *op)
 {

@@ -81,8 +81,7 @@ bool kryi_op_in_parts(const kry_op *op);     /* whether op lies on a team */
 kryi_split *kryi_op_split(const kry_op *op); /* borrowed; op lies on a team */
 /* op's part; NULL for NULL, so that optional operators need no test. */
 const kry_op *kryi_op_on_part(const kry_op *op, int rank);
-/* On how many parts op lies, and what is on part r; of an operator on one device 1, and itself. */
-int kryi_op_parts(const kry_op *op);
+/* What is on part r of kry_op_parts(op); of an operator on one device itself. */
 const kry_op *kryi_op_piece(const kry_op *op, int r);
 /* Which of them are in this process: begin ... end - 1. */
 typedef struct kryi_here {

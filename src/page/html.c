@@ -2,7 +2,6 @@
  * html.c - the parts of a page, and text in it.
  */
 #include "page/html.h"
-#include "base/output.h"
 #include "page/text.h"
 #include <stdarg.h>
 #include <string.h>
@@ -20,7 +19,7 @@ kry_status kryi_html_open(const char *path, const char *title, FILE **file)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_output_open(path, file));
+    TRY(kry_output_open(path, file));
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n",
@@ -38,7 +37,7 @@ kry_status kryi_html_close(const char *path, FILE **file, kry_status st)
     fputs("</section>\n</main>\n", *file);
     put_lines(*file, "script", kryi_html_script);
     fputs("</body>\n</html>\n", *file);
-    return kryi_output_close(path, file, st);
+    return kry_output_close(path, file, st);
 }
 
 void kryi_html_section(FILE *f, const char *id, const char *heading)

@@ -2,7 +2,6 @@
  * svg.c - what the pictures are made of.
  */
 #include "page/svg.h"
-#include "base/output.h"
 #include "page/text.h"
 #include <math.h>
 #include <string.h>
@@ -13,7 +12,7 @@ kry_status kryi_svg_open(const char *path, int width, int height, FILE **file)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_output_open(path, file));
+    TRY(kry_output_open(path, file));
     fprintf(*file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
@@ -26,7 +25,7 @@ done:
 kry_status kryi_svg_close(const char *path, FILE **file)
 {
     fputs("</svg>\n", *file);
-    return kryi_output_close(path, file, KRY_OK);
+    return kry_output_close(path, file, KRY_OK);
 }
 
 void kryi_svg_escaped(FILE *f, const char *text)

@@ -10,7 +10,7 @@ extern const char kryi_svg_ink[], kryi_svg_faint[]; /* colours of text */
 
 /* A file with a white page of this size on it. Returns  KRY_ERR_FILE. */
 kry_status kryi_svg_open(const char *path, int width, int height, FILE **file);
-/* End the page, and give the file its name (output.h). Takes *file over. */
+/* End the page, and give the file its name (kry_output_close). Takes *file over. */
 kry_status kryi_svg_close(const char *path, FILE **file);
 
 void kryi_svg_escaped(FILE *f, const char *text); /* text that may have < and & in it */

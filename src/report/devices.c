@@ -2,119 +2,84 @@
  * devices.c - the devices of a team: here, or those of other ranks, which send their numbers.
  */
 #include "report/devices.h"
-#include "grid/stencil.h"
-#include "matrix/matrix.h"
-#include "matrix/matrix_parts.h"
-#include "operator/op_parts.h"
-#include "operator/pin.h"
 #include "page/bars_picture.h"
 #include "page/text.h"
 #include "report/page.h"
-#include "team/ranks.h"
 #include <stdlib.h>
 
-/* The exchange of a part of A; NULL: it needs none, or is of another kind. */
-static const kryi_halo *halo_of(const kry_op *local, bool *known)
+/* Device i, which is in this process, and whose report has its recording, or NULL. */
+static kry_status facts_of_part(const kry_op *A, int i, const recording *times, device_facts *f)
 {
-    const kry_op *A = kryi_pin_of(local);
-    const kryi_stencil *grid = kryi_stencil_of(A);
-    const kryi_extended *wide = kryi_extended_of(A);
-    const kryi_coupled *coupled = kryi_coupled_of(A);
+    kry_status st = KRY_OK;
+    const kry_device *device = kry_team_part(kry_op_device(A), i);
 
-    *known = grid || wide || coupled || kryi_matrix_of(A);
-    return grid ? grid->slab.halo : wide ? wide->halo : coupled ? coupled->halo : NULL;
-}
-
-/* Device i of this process, whose report has its recording, or NULL. */
-static void facts_of_part(const kry_op *A, int i, const recording *times, device_facts *f)
-{
-    kry_op_info info;
-    const kry_op *local = kryi_op_piece(A, i);
-    bool known;
-    const kryi_halo *halo = halo_of(local, &known);
-
-    kry_op_describe(local, &info);
-    *f = (device_facts){ .rows = kry_op_get_shape(local)->rows,
-                         .entries = info.nnz,
-                         .slots = info.slots,
-                         .bytes_stored = info.bytes_stored,
-                         .received = halo ? kryi_halo_count(halo) : 0,
-                         .sent = halo ? kryi_halo_sent(halo) : 0,
-                         .neighbours = !known ? -1
-                                       : halo ? kryi_halo_neighbours(halo)
-                                              : 0 };
-    snprintf(f->name, sizeof f->name, "%s", kry_device_get_info(kry_op_device(local))->name);
-    if (!times) return;
+    TRY(kry_op_volume(A, i, &f->volume));
+    snprintf(f->name, sizeof f->name, "%s", kry_device_get_info(device)->name);
+    f->keeps_times = times != NULL;
+    if (!times) goto done;
     f->kernels = kryi_recording_busy(times, KRY_REPORT_SOLVE, false);
     f->transfers = kryi_recording_busy(times, KRY_REPORT_SOLVE, true);
-}
-
-/* Every rank's numbers, and, of no more of them than a picture has room for, its recording. */
-static kry_status gather(const kry_report *r, const device_facts *mine, devices *d)
-{
-    kry_status st = KRY_OK;
-    kryi_ranks *R = r->device->team->ranks;
-    const int64_t own = r->owned;
-    int64_t *times = NULL; /* of each rank: whether it has them */
-
-    TRY(kryi_alloc((size_t)d->count, sizeof *times, &times));
-    TRY(kryi_ranks_gather(R, mine, sizeof *mine, d->facts));
-    TRY(kryi_ranks_gather(R, &own, sizeof own, times));
-    for (int i = 0; i < d->count; i++)
-        if (!times[i]) goto done;
-    if (d->count > KRY_TEAM_MOST) goto done;
-    TRY(kryi_alloc((size_t)d->count, sizeof *d->received, &d->received));
-    TRY(kryi_ranks_gather(R, kryi_recorder_kept(r->own[0]), sizeof *d->received, d->received));
-    for (int i = 0; i < d->count; i++) d->recording[d->recordings++] = &d->received[i];
-done:
-    free(times);
-    return st;
-}
-
-static kry_status put_together(devices *d)
-{
-    kry_status st = KRY_OK;
-
-    if (!d->recordings) return KRY_OK;
-    TRY(kryi_alloc(1, sizeof *d->together, &d->together));
-    *d->together = *d->recording[0];
-    for (int i = 1; i < d->recordings; i++) kryi_recording_join(d->together, d->recording[i]);
 done:
     return st;
 }
 
-/* Those of this process; on ranks it has one. */
-static void find_here(const kry_report *r, const kry_op *A, devices *d)
+static void facts_of_rank(const kry_report *r, const kry_op *A, device_facts *f)
 {
-    const kryi_here here = kryi_op_here(A);
+    kry_op_info info;
 
-    for (int i = here.begin; i < here.end; i++) {
-        const int at = i - here.begin;
-        const recording *times = at < r->owned ? kryi_recorder_kept(r->own[at]) : NULL;
-        facts_of_part(A, i, times, &d->facts[i]);
-        if (times && !d->ranks) d->recording[d->recordings++] = times;
-    }
+    kry_op_describe(A, &info);
+    f->slots = info.slots, f->bytes_stored = info.bytes_stored;
+    f->waited = r->after.waited - r->before.waited;
+    f->bytes_sent = (double)(r->after.sent - r->before.sent);
 }
 
 kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d)
 {
     kry_status st = KRY_OK;
-    device_facts mine;
+    const int rank = kry_team_rank(r->device);
 
-    *d = (devices){ .count = kryi_op_parts(A),
+    *d = (devices){ .count = kry_op_parts(A),
                     .all = kry_team_size(r->device),
                     .ranks = kry_team_is_ranks(r->device) };
     TRY(kryi_alloc((size_t)d->count, sizeof *d->facts, &d->facts));
-    find_here(r, A, d);
-    if (d->ranks) {
-        mine = d->facts[kryi_op_here(A).begin];
-        mine.waited = r->after.waited - r->before.waited;
-        mine.bytes_sent = (double)(r->after.sent - r->before.sent);
-        TRY(gather(r, &mine, d));
+    if (r->owned) TRY(kryi_alloc(1, sizeof *d->together, &d->together));
+    if (d->ranks && r->owned && d->count <= DEVICES_MOST)
+        TRY(kryi_alloc((size_t)d->count, sizeof *d->received, &d->received));
+    for (int i = 0; i < (d->ranks ? 1 : d->count); i++) {
+        const recording *times = i < r->owned ? kryi_recorder_kept(r->own[i]) : NULL;
+        TRY(facts_of_part(A, rank + i, times, &d->facts[rank + i]));
+        if (times) d->recording[d->recordings++] = times;
     }
-    if (!d->recordings && r->owned) /* more ranks than there is room for: this one's */
-        d->recording[d->recordings++] = kryi_recorder_kept(r->own[0]);
-    TRY(put_together(d));
+    if (d->ranks) facts_of_rank(r, A, &d->facts[rank]);
+done:
+    return st;
+}
+
+/* Every rank's numbers, and, of no more of them than a picture has room for, its recording. */
+static kry_status gather(const kry_report *r, devices *d)
+{
+    kry_status st = KRY_OK;
+    const device_facts mine = d->facts[kry_team_rank(r->device)];
+    int count = 0;
+
+    TRY(kry_team_gather(r->device, &mine, sizeof mine, d->facts));
+    for (int i = 0; i < d->count; i++) count += d->facts[i].keeps_times;
+    if (count < d->count || count > DEVICES_MOST) goto done;
+    TRY(kry_team_gather(r->device, kryi_recorder_kept(r->own[0]), sizeof *d->received,
+                        d->received));
+    for (d->recordings = 0; d->recordings < count; d->recordings++)
+        d->recording[d->recordings] = &d->received[d->recordings];
+done:
+    return st;
+}
+
+kry_status kryi_devices_gather(const kry_report *r, devices *d)
+{
+    kry_status st = KRY_OK;
+
+    if (d->ranks) TRY(gather(r, d));
+    if (d->recordings) *d->together = *d->recording[0];
+    for (int i = 1; i < d->recordings; i++) kryi_recording_join(d->together, d->recording[i]);
 done:
     return st;
 }
@@ -159,12 +124,13 @@ static void draw_balance(FILE *f, const devices *d)
 
 static void word_cells(FILE *f, const device_facts *one)
 {
-    const int64_t words[] = { one->received, one->sent, one->neighbours };
+    const kry_part_volume *v = &one->volume;
+    const int64_t words[] = { v->received, v->sent, v->neighbours };
     char t[32];
 
     for (int i = 0; i < 3; i++)
         kryi_html_number(f, "%s",
-                         one->neighbours >= 0 ? kryi_text_whole(words[i], t, sizeof t) : "-");
+                         v->neighbours >= 0 ? kryi_text_whole(words[i], t, sizeof t) : "-");
 }
 
 static void table_of_devices(FILE *f, const devices *d)
@@ -184,9 +150,10 @@ static void table_of_devices(FILE *f, const devices *d)
         kryi_html_row(f);
         kryi_html_number(f, "%d", i);
         kryi_html_cell(f, one->name);
-        kryi_html_number(f, "%s", kryi_text_whole(one->rows, t, sizeof t));
-        kryi_html_number(f, "%s",
-                         one->entries >= 0 ? kryi_text_whole(one->entries, t, sizeof t) : "-");
+        kryi_html_number(f, "%s", kryi_text_whole(one->volume.rows, t, sizeof t));
+        kryi_html_number(
+            f, "%s",
+            one->volume.entries >= 0 ? kryi_text_whole(one->volume.entries, t, sizeof t) : "-");
         word_cells(f, one);
         kryi_html_number(f, "%s",
                          one->kernels > 0 ? kryi_text_seconds(one->kernels, t, sizeof t) : "-");

@@ -9,10 +9,10 @@
 /* Numbers alone, which ranks send to each other. */
 typedef struct device_facts {
     char name[128];
-    int64_t rows, entries, slots; /* kry_op_info; entries < 0: not stored */
+    kry_part_volume volume;
+    int64_t slots; /* this and bytes_stored of kry_op_info; of a rank */
     double bytes_stored;
-    int64_t received, sent;    /* words of a product */
-    int64_t neighbours;        /* < 0: these three are not known */
+    bool keeps_times;
     double kernels, transfers; /* seconds in the solve */
     double waited, bytes_sent; /* of a rank, in the solve */
 } device_facts;
@@ -21,15 +21,18 @@ typedef struct devices {
     device_facts *facts; /* owned: count, of the devices that have rows */
     int count, all;
     bool ranks;
-    const recording *recording[KRY_TEAM_MOST]; /* of these, or of the first one alone; borrowed */
-    int recordings;                            /* 0: there are no times */
-    recording *received;                       /* owned: of all ranks */
-    recording *together; /* owned: the kernels of all of these; NULL: no times */
+    const recording *recording[DEVICES_MOST]; /* of these, or of the first one alone; borrowed */
+    int recordings;                           /* 0: there are no times */
+    recording *
+        received; /* owned: room for those of all ranks; NULL: they are too many, or keep no times */
+    recording *together; /* owned: the kernels of all of these; of no use if recordings is 0 */
 } devices;
 
-/* *d := the devices of a report that is over, and of the operator that it solved with. Collective on ranks, which all get
- * them. */
+/* *d := the devices of a report that is over, and of the operator that it solved with, as far as they are in this process. To be
+ * released, whatever this returns. */
 kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d);
+/* Then bring the numbers of all ranks together. Collective. */
+kry_status kryi_devices_gather(const kry_report *r, devices *d);
 void kryi_devices_release(devices *d);
 
 #endif

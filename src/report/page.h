@@ -4,15 +4,15 @@
 #ifndef KRY_SOLVE_PAGE_H
 #define KRY_SOLVE_PAGE_H
 
-#include "grid/stencil.h"
 #include "page/facts.h"
 #include "page/html.h"
 #include "report/devices.h"
+#include <kry/stencil.h>
 
 /* What is told of the operator of a solve: the entries of a matrix, or a grid. */
 typedef struct system_facts {
-    const kryi_stencil *grid; /* borrowed; NULL: it is none, */
-    bool matrix;              /* but a stored matrix, of which there is what follows; or neither */
+    kry_stencil_info grid; /* axes 0: it is none, */
+    bool matrix;           /* but a stored matrix, of which there is what follows; or neither */
     facts m;
     bool whole;      /* else symmetry and storage are not known: its rows are on ranks */
     struct spy *spy; /* owned; NULL: more ranks than it is made for */
@@ -22,8 +22,9 @@ typedef struct system_facts {
     double seconds[KRY_FORMAT_COUNT];
 } system_facts;
 
-/* Look at A, whose entries are read back. Collective on ranks. */
-kry_status kryi_system_facts_find(const kry_op *A, system_facts *s);
+/* Look at A, whose entries are read back. Collective on ranks. d: its devices, of all ranks. To be released, whatever this
+ * returns. */
+kry_status kryi_system_facts_find(const kry_op *A, const devices *d, system_facts *s);
 void kryi_system_facts_release(system_facts *s);
 
 /* What it is drawn from. Everything is borrowed. */

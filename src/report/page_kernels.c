@@ -1,7 +1,6 @@
 /*
  * page_kernels.c - the kernels of a solve beside the bandwidth of a copy, which was measured after it.
  */
-#include "krylov/method.h"
 #include "page/bars_picture.h"
 #include "page/kernel_model.h"
 #include "page/text.h"
@@ -155,14 +154,13 @@ static kry_status model_of(const solve_page *s, system_model *m, bool *known)
     kry_status st = KRY_OK;
     const kry_op *A = s->given->A, *M = kry_solver_precond(s->given->solver);
     const kry_op_shape *shape = kry_op_get_shape(A);
-    const kryi_krylov *K = kryi_solver_krylov(s->given->solver);
     kry_op_info info = { .kind = "none" };
 
     *known = s->result->scheme == KRY_SCHEME_AUTO && s->devices->count == 1 &&
              !s->result->columns && shape->rows == shape->cols;
     if (!*known) return KRY_OK;
     if (M) kry_op_describe(M, &info);
-    TRY(kryi_kernel_model_of(A, info.kind, K && K->deflation, m));
+    TRY(kryi_kernel_model_of(A, info.kind, kry_solver_deflation(s->given->solver) != NULL, m));
     kry_op_describe(A, &info);
     m->several_sizes = kry_multigrid_levels(M) > 0 || info.bytes_transposed > 0;
 done:

@@ -1,15 +1,10 @@
 /*
  * page_system.c - the matrix of a solve and how it is stored, or the operator on a grid.
  */
-#include "matrix/matrix.h"
-#include "matrix/matrix_parts.h"
-#include "operator/op_parts.h"
-#include "operator/pin.h"
 #include "page/bars_picture.h"
 #include "page/host_matrix.h"
 #include "page/text.h"
 #include "report/page.h"
-#include "team/ranks.h"
 #include <inttypes.h>
 #include <kry/multigrid.h>
 #include <math.h>
@@ -123,60 +118,46 @@ static void spy_draw(FILE *f, const spy *g)
  * The entries of a matrix, read back from its device; on ranks each looks at its own rows.
  */
 
-/* Entries in double of numbers in single. */
-static kry_status widen(int64_t nnz, const float *single, double **val)
-{
-    kry_status st = KRY_OK;
+/* What there must be room for before ranks meet. */
+typedef struct entries {
+    kryi_host_matrix A; /* all of it, or the rows of this rank */
+    float *single;      /* its numbers, as they are read of a matrix in single; or NULL */
+    facts *facts;       /* of each rank */
+    spy *spy;           /* of each rank; NULL: more ranks than they are made for */
+} entries;
 
-    TRY(kryi_alloc((size_t)nnz, sizeof **val, val));
-    for (int64_t e = 0; e < nnz; e++) (*val)[e] = (double)single[e];
-done:
-    return st;
-}
-
-static kry_status read_whole(const kry_op *A, kryi_host_matrix *all)
+static kry_status entries_create(const kry_op *A, const devices *d, entries *e, spy **s)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = kry_op_get_shape(A);
+    const int rank = kry_team_rank(kry_op_device(A));
     kry_op_info info;
-    float *single = NULL;
 
-    kry_op_describe(A, &info);
-    *all = (kryi_host_matrix){ .rows = shape->rows, .cols = shape->cols, .nnz = info.nnz };
-    TRY(kryi_alloc((size_t)shape->rows + 1, sizeof *all->row_ptr, &all->row_ptr));
-    TRY(kryi_alloc((size_t)info.nnz, sizeof *all->col, &all->col));
-    if (shape->type == KRY_F32) {
-        TRY(kryi_alloc((size_t)info.nnz, sizeof *single, &single));
-        TRY(kry_matrix_read(A, all->row_ptr, all->col, single));
-        TRY(widen(info.nnz, single, &all->val));
-    } else {
-        TRY(kryi_alloc((size_t)info.nnz, sizeof *all->val, &all->val));
-        TRY(kry_matrix_read(A, all->row_ptr, all->col, all->val));
-    }
+    kry_op_describe(A, &info); /* on ranks its rows' */
+    const size_t nnz = (size_t)info.nnz;
+    e->A = (kryi_host_matrix){ .rows = d->ranks ? d->facts[rank].volume.rows : shape->rows,
+                               .cols = shape->cols,
+                               .nnz = info.nnz };
+    for (int i = 0; i < rank; i++) e->A.first += d->facts[i].volume.rows;
+    TRY(kryi_alloc((size_t)e->A.rows + 1, sizeof *e->A.row_ptr, &e->A.row_ptr));
+    TRY(kryi_alloc(nnz, sizeof *e->A.col, &e->A.col));
+    TRY(kryi_alloc(nnz, sizeof *e->A.val, &e->A.val));
+    if (shape->type == KRY_F32) TRY(kryi_alloc(nnz, sizeof *e->single, &e->single));
+    if (d->ranks) TRY(kryi_alloc((size_t)d->count, sizeof *e->facts, &e->facts));
+    if (d->ranks && d->count <= DEVICES_MOST)
+        TRY(kryi_alloc((size_t)d->count, sizeof *e->spy, &e->spy));
+    if (!d->ranks || e->spy) TRY(spy_create(shape->rows, shape->cols, s));
 done:
-    free(single);
     return st;
 }
 
-/* The rows of this rank. */
-static kry_status read_own(const kry_op *A, kryi_host_matrix *own)
+static kry_status entries_read(const kry_op *A, entries *e)
 {
     kry_status st = KRY_OK;
-    const int rank = kryi_op_here(A).begin;
-    kryi_csr R = { 0 };
 
-    TRY(kryi_matrix_read_part(A, rank, &R));
-    *own = (kryi_host_matrix){ .rows = R.rows,
-                               .cols = R.cols,
-                               .first = kryi_op_split(A)->first[rank],
-                               .nnz = kryi_csr_nnz(&R),
-                               .row_ptr = R.row_ptr,
-                               .col = R.col };
-    R.row_ptr = NULL, R.col = NULL;
-    if (R.type == KRY_F32) TRY(widen(own->nnz, R.val, &own->val));
-    if (R.type == KRY_F64) own->val = R.val, R.val = NULL;
+    TRY(kry_matrix_read(A, e->A.row_ptr, e->A.col, e->single ? (void *)e->single : e->A.val));
+    for (int64_t i = 0; e->single && i < e->A.nnz; i++) e->A.val[i] = (double)e->single[i];
 done:
-    kryi_csr_release(&R);
     return st;
 }
 
@@ -190,84 +171,60 @@ static void predict(const kry_op *A, const kryi_host_matrix *all, system_facts *
                                    all->val, NULL, s->seconds) >= 0;
 }
 
-static kry_status look_at_whole(const kry_op *A, system_facts *s)
+static kry_status look_at_whole(const kry_op *A, const kryi_host_matrix *all, system_facts *s)
 {
     kry_status st = KRY_OK;
-    kryi_host_matrix all = { 0 };
 
-    TRY(read_whole(A, &all));
-    TRY(kryi_facts_of(&all, all.rows, all.cols, &s->m));
-    TRY(spy_create(all.rows, all.cols, &s->spy));
-    spy_add(s->spy, &all);
-    for (int64_t i = 0; i < all.rows && s->m.row_max - s->m.row_min < FACTS_FEW; i++)
-        s->of_length[all.row_ptr[i + 1] - all.row_ptr[i] - s->m.row_min]++;
-    predict(A, &all, s);
+    TRY(kryi_facts_of(all, all->rows, all->cols, &s->m));
+    spy_add(s->spy, all);
+    for (int64_t i = 0; i < all->rows && s->m.row_max - s->m.row_min < FACTS_FEW; i++)
+        s->of_length[all->row_ptr[i + 1] - all->row_ptr[i] - s->m.row_min]++;
+    predict(A, all, s);
     s->whole = true;
 done:
-    kryi_host_matrix_release(&all);
     return st;
 }
 
 /* What all ranks see of their rows. */
-static kry_status add_up(const kry_op *A, system_facts *s)
+static kry_status look_at_shares(kry_device *device, int count, entries *e, system_facts *s)
 {
     kry_status st = KRY_OK;
-    kryi_ranks *R = kry_op_device(A)->team->ranks;
-    const int count = kryi_op_parts(A);
-    facts *all = NULL;
-    spy *every = NULL;
 
-    TRY(kryi_alloc((size_t)count, sizeof *all, &all));
-    TRY(kryi_ranks_gather(R, &s->m, sizeof s->m, all));
-    s->m = all[0];
-    for (int i = 1; i < count; i++) kryi_facts_add(&s->m, &all[i]);
-    if (count > KRY_TEAM_MOST) spy_release(&s->spy);
-    if (count > KRY_TEAM_MOST) goto done;
-    TRY(kryi_alloc((size_t)count, sizeof *every, &every));
-    TRY(kryi_ranks_gather(R, s->spy, sizeof *every, every));
-    *s->spy = every[0];
-    for (int i = 1; i < count; i++) spy_join(s->spy, &every[i]);
+    kryi_facts_of_rows(&e->A, &s->m);
+    TRY(kry_team_gather(device, &s->m, sizeof s->m, e->facts));
+    s->m = e->facts[0];
+    for (int i = 1; i < count; i++) kryi_facts_add(&s->m, &e->facts[i]);
+    if (!e->spy) goto done;
+    spy_add(s->spy, &e->A);
+    TRY(kry_team_gather(device, s->spy, sizeof *e->spy, e->spy));
+    *s->spy = e->spy[0];
+    for (int i = 1; i < count; i++) spy_join(s->spy, &e->spy[i]);
 done:
-    free(every);
-    free(all);
     return st;
 }
 
-static kry_status look_at_share(const kry_op *A, system_facts *s)
+kry_status kryi_system_facts_find(const kry_op *A, const devices *d, system_facts *s)
 {
     kry_status st = KRY_OK;
-    kryi_host_matrix own = { 0 };
+    kry_device *device = kry_op_device(A);
+    entries e = { 0 };
 
-    TRY(read_own(A, &own));
-    kryi_facts_of_rows(&own, &s->m);
-    TRY(spy_create(kry_op_get_shape(A)->rows, own.cols, &s->spy));
-    spy_add(s->spy, &own);
-    TRY(add_up(A, s));
-done:
-    kryi_host_matrix_release(&own);
-    return st;
-}
-
-/* Whether a part of A, or A itself, is a stored matrix. */
-static bool is_matrix(const kry_op *op)
-{
-    const kry_op *A = kryi_pin_of(op);
-    return kryi_matrix_of(A) || kryi_coupled_of(A) || kryi_extended_of(A);
-}
-
-kry_status kryi_system_facts_find(const kry_op *A, system_facts *s)
-{
-    kry_status st = KRY_OK;
-    const kry_op *first = kryi_op_first(A);
-
-    *s = (system_facts){ .grid = kryi_stencil_of(kryi_op_own(kryi_pin_of(first))) };
-    s->matrix = !s->grid && first == kryi_pin_of(first) && is_matrix(first);
-    if (!s->matrix) return KRY_OK;
-    if (kryi_op_on_ranks(A))
-        TRY(look_at_share(A, s));
+    *s = (system_facts){ 0 };
+    if (kry_stencil_describe(A, &s->grid) >= 0 || d->facts[0].volume.entries < 0) goto done;
+    TRY(kry_team_agree(device, "kry_report_write", entries_create(A, d, &e, &s->spy)));
+    st = entries_read(A, &e);
+    s->matrix = st >= 0;
+    if (st == KRY_ERR_UNSUPPORTED) st = KRY_OK; /* its entries are counted, but not stored */
+    if (!s->matrix) goto done;
+    if (d->ranks)
+        TRY(look_at_shares(device, d->count, &e, s));
     else
-        TRY(look_at_whole(A, s));
+        TRY(look_at_whole(A, &e.A, s));
 done:
+    free(e.spy);
+    free(e.facts);
+    free(e.single);
+    kryi_host_matrix_release(&e.A);
     return st;
 }
 
@@ -293,7 +250,7 @@ static void how_it_is_applied(FILE *f, const solve_page *s, const char *coeffici
     kryi_html_facts_end(f);
 }
 
-static void page_grid(FILE *f, const solve_page *s, const kryi_stencil *g)
+static void page_grid(FILE *f, const solve_page *s, const kry_stencil_info *g)
 {
     static const char *const sides[] = { "given values one spacing away",
                                          "given values on the face", "given fluxes", "periodic" };
@@ -308,25 +265,25 @@ static void page_grid(FILE *f, const solve_page *s, const kryi_stencil *g)
     for (int a = 0; a < g->axes && a < 3; a++) {
         kryi_html_row(f);
         kryi_html_cell(f, axes[a]);
-        kryi_html_number(f, "%s", kryi_text_whole(kryi_stencil_whole(g, a), n, sizeof n));
+        kryi_html_number(f, "%s", kryi_text_whole(g->size[a], n, sizeof n));
         kryi_html_number(f, "%.6g", g->spacing[a]);
         kryi_html_number(f, "%.6g", g->diffusion[a]);
-        kryi_html_cell(f, sides[kryi_stencil_side(g, a, false)]);
-        kryi_html_cell(f, sides[kryi_stencil_side(g, a, true)]);
+        kryi_html_cell(f, sides[g->low[a]]);
+        kryi_html_cell(f, sides[g->high[a]]);
         kryi_html_row_end(f);
     }
     kryi_html_table_end(f, false);
     how_it_is_applied(f, s,
-                      g->faces_given ? "one for each face"
-                      : g->variable  ? "one for each cell; on a face their harmonic mean"
-                                     : "1 everywhere");
+                      g->by_face  ? "one for each face"
+                      : g->varies ? "one for each cell; on a face their harmonic mean"
+                                  : "1 everywhere");
 }
 
 static void page_operator(FILE *f, const solve_page *s)
 {
     kryi_html_section(f, "operator", "The operator");
-    if (s->system->grid) {
-        page_grid(f, s, s->system->grid);
+    if (s->system->grid.axes) {
+        page_grid(f, s, &s->system->grid);
         return;
     }
     kryi_html_element(f, "p",

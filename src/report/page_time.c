@@ -387,7 +387,7 @@ void kryi_page_time(FILE *f, const solve_page *s)
     if (!d->recordings) {
         kryi_html_element(f, "p class=\"soft\"",
                           "This device keeps no times of kernels: there is no time line. A device "
-                          "of OpenCL has a queue with times if kry_report_open_device opens it.");
+                          "of OpenCL has a queue with times if kry_device_open_timed opens it.");
         return;
     }
     kryi_html_element(

@@ -5,16 +5,6 @@
 #include <kry/opencl.h>
 #include <stdlib.h>
 
-kry_status kry_report_open_device(const char *spec, kry_device **device)
-{
-    kry_status st = KRY_OK;
-
-    TRY(GIVEN(device));
-    TRY(kryi_device_open_timed(spec, true, device));
-done:
-    return st;
-}
-
 static bool keeps_times(const kry_device *dev)
 {
     const cl_command_queue queue = kry_device_queue(dev);

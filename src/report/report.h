@@ -6,11 +6,14 @@
 
 #include "page/history.h"
 #include "page/recording.h"
-#include "team/team.h"
+#include <kry/team.h>
+#include <kry/transport.h>
+
+enum { DEVICES_MOST = 64 }; /* of which times are kept: as many as a team has, at most */
 
 struct kry_report {
-    kry_device *device;           /* retained */
-    recorder *own[KRY_TEAM_MOST]; /* of each device in this process that keeps times; owned */
+    kry_device *device;          /* retained */
+    recorder *own[DEVICES_MOST]; /* of each device in this process that keeps times; owned */
     int owned;
     track track;
     kry_report_part part;

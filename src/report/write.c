@@ -1,6 +1,7 @@
 /*
  * write.c - kry_report_write: gather what a page is drawn from, on ranks from all of them, and write it.
  */
+#include "base/params.h"
 #include "page/chart.h"
 #include "page/history.h"
 #include "page/json_object.h"
@@ -456,7 +457,7 @@ static void describe_all(const solve_page *s, kry_op_info *info)
     info->slots = 0, info->bytes_stored = 0;
     info->nnz = info->nnz < 0 ? -1 : 0;
     for (int i = 0; i < d->count; i++) {
-        if (info->nnz >= 0) info->nnz += d->facts[i].entries;
+        if (info->nnz >= 0) info->nnz += d->facts[i].volume.entries;
         info->slots += d->facts[i].slots;
         info->bytes_stored += d->facts[i].bytes_stored;
     }
@@ -476,25 +477,38 @@ static kry_status draw_in_c(const char *path, const solve_page *s)
     return st;
 }
 
+/* What this process does before it meets other ranks. */
+static kry_status begin_page(kry_report *r, const kry_report_params *p, devices *d)
+{
+    kry_status st = KRY_OK;
+
+    TRY(check(r, p));
+    TRY(kry_report_end(r));
+    TRY(kryi_devices_find(r, p->A, d));
+done:
+    return st;
+}
+
 static kry_status write_page(kry_report *r, const char *path, const kry_report_params *p)
 {
+    static const char who[] = "kry_report_write";
     kry_status st = KRY_OK;
     kry_result result = { .reason = KRY_NOT_SOLVED };
     devices d = { 0 };
     system_facts system = { 0 };
     solve_page s = { .report = r, .given = p, .result = &result, .devices = &d, .system = &system };
 
-    TRY(check(r, p));
+    TRY(kry_team_agree(r->device, who, begin_page(r, p, &d)));
+    TRY(kryi_devices_gather(r, &d));
+    TRY(kryi_system_facts_find(p->A, &d, &system));
     const size_t size = p->result_size ? p->result_size : sizeof result;
     memcpy(&result, p->result, size < sizeof result ? size : sizeof result);
     s.status = kry_reason_status(result.reason);
-    TRY(kry_report_end(r));
-    TRY(kryi_devices_find(r, p->A, &d));
-    TRY(kryi_system_facts_find(p->A, &system));
     measure_copy(r, &s);
     describe_all(&s, &s.matrix);
     kry_op_describe(p->solver, &s.solver);
-    if (kry_team_rank(r->device) == 0) TRY(draw_in_c(path, &s));
+    TRY(kry_team_agree(r->device, who,
+                       kry_team_rank(r->device) == 0 ? draw_in_c(path, &s) : KRY_OK));
 done:
     kryi_system_facts_release(&system);
     kryi_devices_release(&d);
@@ -508,8 +522,7 @@ kry_status kry_report_write(kry_report *report, const char *path, const kry_repo
 
     TRY(GIVEN(report, path, params));
     TAKE_PARAMS(params, mine, "kry_report_write", "KRY_REPORT");
-    kryi_team_enter(report->device, "kry_report_write", NULL);
-    st = kryi_team_leave(report->device, write_page(report, path, params));
+    st = write_page(report, path, params);
 done:
     return st;
 }

@@ -54,6 +54,21 @@ done:
     return kryi_team_leave(device, st);
 }
 
+kry_status kry_team_gather(kry_device *device, const void *mine, size_t bytes, void *all)
+{
+    kry_status st = KRY_OK;
+
+    kryi_team_enter(device, __func__, NULL);
+    TRY(GIVEN(device, mine, all));
+    kryi_team_same(device, &bytes, sizeof bytes);
+    if (kry_team_is_ranks(device))
+        TRY(kryi_ranks_gather(device->team->ranks, mine, bytes, all));
+    else
+        memmove(all, mine, bytes);
+done:
+    return kryi_team_leave(device, st);
+}
+
 /* How far each element of a field is from the next one. */
 static size_t size_of(const kryi_field *f)
 {

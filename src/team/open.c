@@ -206,7 +206,7 @@ kry_status kryi_device_open_aside(kry_device **device)
                                                : kry_device_open("opencl", device);
 }
 
-kry_status kryi_device_open_timed(const char *spec, bool times, kry_device **device)
+static kry_status open_by(const char *spec, bool times, kry_device **device)
 {
     kry_status st = KRY_OK;
     cl_device_id id = NULL;
@@ -227,10 +227,12 @@ done:
 
 kry_status kry_device_open(const char *spec, kry_device **device)
 {
-    kry_status st = KRY_OK;
+    const kry_status st = GIVEN(device);
+    return st < 0 ? st : open_by(spec, false, device);
+}
 
-    TRY(GIVEN(device));
-    TRY(kryi_device_open_timed(spec, false, device));
-done:
-    return st;
+kry_status kry_device_open_timed(const char *spec, kry_device **device)
+{
+    const kry_status st = GIVEN(device);
+    return st < 0 ? st : open_by(spec, true, device);
 }

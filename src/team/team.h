@@ -80,9 +80,7 @@ void kryi_team_same_fields(const kry_device *device, const kryi_field *fields, c
 kry_status kryi_team_sum(const kry_device *device, const kryi_split *split, kryi_task_of_part *task,
                          void *user);
 
-/* open.c: kry_device_open; times: all queues keep the times of what runs on them. */
-kry_status kryi_device_open_timed(const char *spec, bool times, kry_device **device);
-/* For what no caller names a device for: the host, or the first of OpenCL where the library has no kernels for the host. */
+/* open.c: for what no caller names a device for: the host, or the first of OpenCL where the library has no kernels for the host. */
 kry_status kryi_device_open_aside(kry_device **device);
 
 /* team.c: a device that is a team of so many parts, none of which are there yet. */

@@ -17,7 +17,7 @@ BY_TYPE = {
     'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
     'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_transport *': '&transport', 'kry_rank_facts *': '&out.facts',
-    'kry_report *': 'report', 'kry_report **': '&out.report', 'kry_report_part': 'KRY_REPORT_READ',
+    'FILE **': '&out.file', 'kry_stencil_info *': '&out.grid', 'kry_report *': 'report', 'kry_report **': '&out.report', 'kry_report_part': 'KRY_REPORT_READ',
     'kry_part_volume *': 'out.volume', 'kry_stencil_box *': '&out.box', 'kry_systems_report *': '&out.systems', 'kry_batch_share *': 'out.share',
     'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
     'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
@@ -34,10 +34,11 @@ OPTIONAL = {'params', 'user', 'monitor', 'monitor_user', 'result', 'comment', 'g
 OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_set_near_null_space.vectors
     kry_lu_factors.L kry_lu_factors.U kry_problem_rows.rhs kry_problem_rows.solution
     kry_lu_factors.row_order kry_vec_rref.pivot_columns kry_task_wait_for.ended kry_queue_create.device
-    kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec kry_report_open_device.spec
+    kry_queue_create.name kry_solver_create.options kry_task_solver.options kry_device_open.spec kry_device_open_timed.spec
     kry_op_create.self kry_systems_check.report kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source
     kry_device_kernel.options kry_vec_part.first kry_vec_rows_here.first kry_task_read.task kry_task_apply.task
-    kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task kry_share_components.left_out'''.split())
+    kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task kry_share_components.left_out
+    kry_output_check.all kry_output_differs.all kry_output_differs.path kry_output_differs.other'''.split())
 # Whose arguments are no more than words, or which a caller's function gets into its hands.
 LEFT_OUT = {'kry_fail', 'kry_report_monitor'}
 
@@ -52,8 +53,8 @@ WRONG = {
     'kry_mtx *': ['&wrong_mtx[0]', '&wrong_mtx[1]', '&wrong_mtx[2]', '&wrong_mtx[3]'], 'int64_t *': ['falling'], 'int32_t *': ['outside'],
 }
 ENUMS = {'kry_type', 'kry_status', 'kry_reason', 'kry_scheme', 'kry_format', 'kry_report_part'}
-# They write to their text.
-NOT_WRONG = {'kry_tuning_path', 'kry_word_hint'}
+# They write to their text, or to a file that is to be closed.
+NOT_WRONG = {'kry_tuning_path', 'kry_word_hint', 'kry_output_open'}
 
 
 def functions(path):

@@ -83,6 +83,8 @@ static struct {
     kry_task_progress_info progress;
     kry_part_volume volume[4];
     kry_stencil_box box;
+    kry_stencil_info grid;
+    FILE *file;
     kry_systems_report systems;
     kry_rank_facts facts;
     kry_batch_share share[4];

@@ -109,7 +109,7 @@ static void ranks_scene(wires *w, void *shared)
     run s = { .device = NULL };
 
     (void)shared;
-    GOOD(kry_report_open_device(NULL, &own));
+    GOOD(kry_device_open_timed(NULL, &own));
     GOOD(kry_team_of_transport(&t, own, NULL, &team));
     kry_device_release(&own);
     s.device = team;
@@ -162,7 +162,7 @@ static void ranks__one_page_of_all(void **state)
 static kry_device *timed(const char *spec)
 {
     kry_device *device;
-    OK(kry_report_open_device(spec, &device));
+    OK(kry_device_open_timed(spec, &device));
     return device;
 }
 
@@ -226,7 +226,7 @@ static void team__kernels_of_all_devices(void **state)
     (void)state;
     run s = { .device = NULL };
     kry_device *team = NULL;
-    const kry_status st = kry_report_open_device("cpu/2,use-all", &team);
+    const kry_status st = kry_device_open_timed("cpu/2,use-all", &team);
     if (st < 0) SKIP("no CPU that can be cut in two");
     OK(run_all(&s, team, "poisson2d:24", "method=cg"));
     OK(page_of(&s));

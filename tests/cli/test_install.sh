@@ -132,8 +132,7 @@ readme_program()
 # The program kry, with the papers that it repeats, and what it draws pages with, which knows public headers alone.
 program_sources()
 {
-    mkdir -p program/base && cp -r "$dir/source/tools/kry" "$dir/source/papers" "$dir/source/src/page" "$dir/source/lib/exit.h" program/ &&
-        cp "$dir/source/src/base/output.c" "$dir/source/src/base/output.h" program/base/
+    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/papers" "$dir/source/src/page" "$dir/source/lib/exit.h" program/
 }
 
 forget_sources()

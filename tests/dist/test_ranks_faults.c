@@ -50,6 +50,14 @@ static void agreements(kry_device *team, wires *w, board *b, const kry_vec *x)
     GOOD(kry_team_rows(team, 10 + r, &first, &all));
     NEED(first == 10 * r + r * (r - 1) / 2, "first %lld", (long long)first);
     NEED(all == 10 * size + size * (size - 1) / 2, "all %lld", (long long)all);
+    char mine[200] = { (char)r }, every[MOST_RANKS][200];
+    fails(team, w, b, kry_team_gather(team, mine, bad ? 8 : 9, every), KRY_ERR_ARGUMENT,
+          "kry_team_gather, with other sizes");
+    fails(team, w, b, kry_team_gather(team, bad ? NULL : mine, 9, every), KRY_ERR_ARGUMENT, "NULL");
+    for (size_t bytes = 1; bytes <= sizeof mine; bytes += sizeof mine - 1) {
+        GOOD(kry_team_gather(team, mine, bytes, every));
+        for (int i = 0; i < size; i++) NEED(every[0][(size_t)i * bytes] == i, "rank %d", i);
+    }
 }
 
 /* Parameters that one rank gives otherwise: all are told, of which function. */
@@ -196,9 +204,9 @@ static void bad_input_scene(wires *w, void *shared)
     agreements(team, w, b, x);
     other_parameters(team, w, b, A);
     other_grids(team, w, b);
+    fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_ARGUMENT,
+          "kry_matrix_read: NULL");
     /* What is not for ranks is refused on all. */
-    fails(team, w, b, kry_matrix_read(A, (int64_t[100]){ 0 }, NULL, NULL), KRY_ERR_UNSUPPORTED,
-          "kry_matrix_read");
     fails(team, w, b,
           kry_csr_create(team, KRY_F64, 1, 1, (int64_t[]){ 0, 1 }, (int32_t[]){ 0 },
                          (double[]){ 1 }, NULL, &C),

@@ -310,6 +310,24 @@ static void check_reads_back(const kry_op *A, const kry_problem *p, kry_type typ
     free(row_ptr), free(col), free(val), free(want);
 }
 
+/* Parts have all rows and entries, and what one sends others receive. */
+static void check_volumes(const kry_op *A, const kry_problem *p, bool reproducible)
+{
+    kry_part_volume v, all = { 0 };
+    const int parts = kry_op_parts(A);
+
+    assert_true(parts > 1);
+    for (int i = 0; i < parts; i++) {
+        OK(kry_op_volume(A, i, &v));
+        all.rows += v.rows, all.entries += v.entries;
+        all.received += v.received, all.sent += v.sent;
+        assert_true(v.neighbours >= 1 && v.neighbours < parts && v.received > 0);
+        assert_true(reproducible ? v.coupled == -1 : v.coupled > 0 && v.coupled <= v.rows);
+    }
+    assert_true(all.rows == p->n && all.entries == p->nnz && all.received == all.sent);
+    REFUSES(kry_op_volume(A, parts, &v), KRY_ERR_ARGUMENT, "part");
+}
+
 /* In the order of rows, whatever lies where; also what has been given later, and in another precision. */
 static void matrices__read_back(void **state)
 {
@@ -328,6 +346,7 @@ static void matrices__read_back(void **state)
             kry_problem *p = problem(specs[s]);
             kry_op *A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE)), *M, *copy;
             check_reads_back(A, p, type);
+            check_volumes(A, p, how[h].reproducible);
             void *val = in_type(type, p->val, p->nnz);
             for (int64_t k = 0; k < p->nnz; k++) p->val[k] *= 2;
             void *doubled = in_type(type, p->val, p->nnz);
@@ -339,6 +358,9 @@ static void matrices__read_back(void **state)
                 kry_op_release(&copy);
             }
             OK(kry_jacobi_create(A, &M));
+            kry_part_volume v;
+            OK(kry_op_volume(M, 0, &v));
+            assert_true(v.neighbours == -1 && v.rows > 0);
             REFUSES(kry_matrix_read(M, p->row_ptr, p->col, val), KRY_ERR_UNSUPPORTED, "'jacobi'");
             REFUSES(kry_matrix_read(A, p->row_ptr, NULL, val), KRY_ERR_ARGUMENT, "NULL");
             free(val), free(doubled);

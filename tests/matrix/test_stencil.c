@@ -32,6 +32,16 @@ static void check_description(const kry_op *op, const grid *g, const matrix *A)
     assert_true(traits & KRY_SYMMETRIC);
     assert_int_equal(!(traits & KRY_POSITIVE), grid_singular(g));
     assert_int_equal(!!(traits & KRY_SINGULAR), grid_singular(g));
+    kry_stencil_info made;
+    OK(kry_stencil_describe(op, &made));
+    assert_int_equal(made.axes, g->size[2] ? 3 : 2);
+    assert_true(made.varies == g->variable && made.by_face == (g->faces != NO_FACES));
+    for (int a = 0; a < made.axes; a++) {
+        assert_true(made.size[a] == g->size[a] && made.low[a] == g->low[a]);
+        assert_true(made.high[a] == g->high[a]);
+        assert_true(made.spacing[a] == (g->spacing[a] > 0 ? g->spacing[a] : 1));
+        assert_true(made.diffusion[a] == (g->diffusion[a] > 0 ? g->diffusion[a] : 1));
+    }
 }
 
 /* Every grid: the operator's contract and the fused passes. */

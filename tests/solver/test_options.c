@@ -288,6 +288,7 @@ static void solver_create__default_preconditioner(void **state)
             kry_op_describe(S, &info);
             const char *wanted = g ? cases[i].of_grid : cases[i].of_matrix;
             if (!strstr(info.variant, wanted)) fail_msg("%s: %s", cases[i].options, info.variant);
+            assert_true(!kry_solver_deflation(S) == !strstr(cases[i].options, "deflation="));
             kry_op_release(&S);
         }
     assert_string_equal(kry_precond_default(grid, true), "mg");

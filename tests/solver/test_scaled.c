@@ -376,6 +376,7 @@ static void solve__in_the_numbers_of_the_caller(void **state)
     OK(kry_solve(S, B, X, &res));
     NEAR(res.target, 1e-4 * res.norm_b, 1e-6 * res.norm_b, "target");
     assert_non_null(kry_solver_precond(S));
+    assert_null(kry_solver_deflation(S));
     OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = 0 }));
     for (int update = 0; update < 2; update++) { /* of A alone, and of the solver, too */
         memcpy(A.val, L.val, (size_t)L.nnz * sizeof *L.val);

@@ -65,7 +65,7 @@ static const kry_op *operator_of(const kry_op *M, int part, which w)
 static void begins(const kry_op *M, which w, int64_t *first)
 {
     first[0] = 0;
-    for (int r = 0; r < kryi_op_parts(M); r++)
+    for (int r = 0; r < kry_op_parts(M); r++)
         first[r + 1] = first[r] + operator_of(M, r, w)->shape.rows;
 }
 
@@ -88,7 +88,7 @@ static void add_rows(const kry_op *op, const int64_t *place, int64_t row, int64_
 static dense assemble(const kry_op *M, which w)
 {
     int64_t fine[17], coarse[17];
-    const int parts = kryi_op_parts(M);
+    const int parts = kry_op_parts(M);
 
     begins(M, FINE, fine), begins(M, COARSE, coarse);
     const bool from_fine = w == FINE || w == RESTRICTION, to_fine = w == FINE || w == PROLONGATION;

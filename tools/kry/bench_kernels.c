@@ -194,7 +194,7 @@ kry_status bench_kernels(bench *b)
     t.matrix_free = true;
     CHECK(kry_device_context(b->device), KRY_ERR_UNSUPPORTED,
           "kernels has times of one OpenCL device, and %s is none", b->info->name);
-    TRY(kry_report_open_device(options_opencl(b->o), &t.device));
+    TRY(kry_device_open_timed(options_opencl(b->o), &t.device));
     t.info = kry_device_get_info(t.device);
     const char *const *specs = bench_grids(b, &count);
     TRY(bench_sources(&t, specs, count, kernels_run));

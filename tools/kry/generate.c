@@ -1,7 +1,6 @@
 /*
  * generate.c - kry generate: a problem as Matrix Market files.
  */
-#include "base/output.h"
 #include "commands.h"
 #include "json.h"
 #include "source.h"
@@ -56,8 +55,8 @@ static kry_status check_files(const options *o)
     const char *const file[] = { o->out, o->rhs, o->solution, o->coordinates };
 
     for (size_t i = 0; i < COUNT(file); i++) {
-        for (size_t k = 0; k < i; k++) TRY(kryi_output_differs(file[k], file[i]));
-        TRY(kryi_output_check(file[i]));
+        for (size_t k = 0; k < i; k++) TRY(kry_output_differs(file[k], file[i]));
+        TRY(kry_output_check(file[i]));
     }
 done:
     return st;

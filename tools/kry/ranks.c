@@ -58,7 +58,7 @@ kry_status ranks_agree(kry_status mine)
 
 static kry_status open_one(const char *spec, bool times, kry_device **device)
 {
-    return times ? kry_report_open_device(spec, device) : kry_device_open(spec, device);
+    return times ? kry_device_open_timed(spec, device) : kry_device_open(spec, device);
 }
 
 static kry_status open_own(const char *spec, bool times, kry_device **device)

@@ -26,7 +26,7 @@ bool ranks_report(void); /* whether this process prints */
 /* The first failure of any rank, on all of them, with its message. Collective. */
 kry_status ranks_agree(kry_status mine);
 /* kry_device_open; on ranks, a team of one device of each. A GPU is the one of the rank's number on its
- * machine, if there are so many. times: kry_report_open_device. */
+ * machine, if there are so many. times: kry_device_open_timed. */
 kry_status ranks_device(const char *spec, bool times, kry_device **device);
 /* Replace each by its sum over all ranks; the least and the most of all. Collective. */
 void ranks_sum(double *numbers, int length);

@@ -1,7 +1,6 @@
 /*
  * solve.c - kry solve: a matrix or a grid, a right-hand side, a solver, and what came out.
  */
-#include "base/output.h"
 #include "commands.h"
 #include "examine.h"
 #include "interrupt.h"
@@ -345,8 +344,8 @@ static kry_status check_outputs(const options *o)
     const char *const path[] = { o->word_count ? o->words[0] : NULL, o->out, o->plot, o->html };
 
     for (size_t i = 1; i < COUNT(path); i++)
-        for (size_t j = 0; j < i; j++) TRY(kryi_output_differs(path[i], path[j]));
-    for (size_t i = 1; i < COUNT(path); i++) TRY(kryi_output_check(path[i]));
+        for (size_t j = 0; j < i; j++) TRY(kry_output_differs(path[i], path[j]));
+    for (size_t i = 1; i < COUNT(path); i++) TRY(kry_output_check(path[i]));
 done:
     return st;
 }

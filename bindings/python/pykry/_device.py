@@ -59,7 +59,7 @@ class Device:
     def __init__(self, spec: Optional[str] = None, *, queue: Any = None, times: bool = False):
         box = ffi.new('kry_device **')
         if queue is None:
-            open_device = lib.kry_report_open_device if times else lib.kry_device_open
+            open_device = lib.kry_device_open_timed if times else lib.kry_device_open
             check(open_device(ffi.NULL if spec is None else spec.encode(), box))
         else:
             context, device = queue.context, queue.device

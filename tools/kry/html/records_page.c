@@ -2,7 +2,6 @@
  * records_page.c - the records of a benchmark or of a paper as one page.
  */
 #include "records_page.h"
-#include "base/output.h"
 #include "json.h"
 #include "page/text.h"
 #include <stdlib.h>
@@ -15,10 +14,10 @@ kry_status records_page_begin(const options *given, records_page *p)
 
     *p = (records_page){ .given = given, .o = *given };
     if (!given->html) return KRY_OK;
-    TRY(kryi_output_differs(given->html, given->svg));
+    TRY(kry_output_differs(given->html, given->svg));
     for (int i = 0; i < given->word_count; i++)
-        TRY(kryi_output_differs(given->html, given->words[i]));
-    TRY(kryi_output_check(given->html));
+        TRY(kry_output_differs(given->html, given->words[i]));
+    TRY(kry_output_check(given->html));
     json_keep(&p->kept, !given->json);
     p->o.json = true;
 done:

@@ -1,0 +1,61 @@
+/* describe.c - which grid an operator lies on, and what a part of an operator exchanges. */
+#include "grid/stencil.h"
+#include "matrix/matrix.h"
+#include "matrix/matrix_parts.h"
+#include "operator/op_parts.h"
+#include "operator/pin.h"
+
+kry_status kry_stencil_describe(const kry_op *A, kry_stencil_info *info)
+{
+    kry_status st = KRY_OK;
+
+    if (info) *info = (kry_stencil_info){ 0 };
+    TRY(GIVEN(A, info));
+    const kry_op *first = kryi_op_first(A);
+    const kryi_stencil *S = kryi_stencil_here(kryi_pin_of(first));
+    CHECK(S, KRY_ERR_UNSUPPORTED, "kry_stencil_describe: '%s' lies on no grid", first->table->kind);
+    info->axes = S->axes, info->varies = S->variable, info->by_face = S->faces_given;
+    for (int a = 0; a < 3; a++) {
+        info->size[a] = a < S->axes ? kryi_stencil_whole(S, a) : 1;
+        info->spacing[a] = S->spacing[a], info->diffusion[a] = S->diffusion[a];
+        info->low[a] = kryi_stencil_side(S, a, false);
+        info->high[a] = kryi_stencil_side(S, a, true);
+    }
+done:
+    return st;
+}
+
+kry_status kry_op_volume(const kry_op *op, int i, kry_part_volume *volume)
+{
+    kry_status st = KRY_OK;
+    kry_op_info info;
+
+    if (volume) *volume = (kry_part_volume){ 0 };
+    TRY(GIVEN(op, volume));
+    const kryi_here here = kryi_op_here(op);
+    CHECK(i >= here.begin && i < here.end, KRY_ERR_ARGUMENT,
+          "kry_op_volume: part %d; parts %d to %d of %d are here", i, here.begin, here.end - 1,
+          kry_op_parts(op));
+    const kry_op *local = kryi_op_piece(op, i), *A = kryi_pin_of(local);
+    const kryi_stencil *grid = kryi_stencil_of(A);
+    const kryi_extended *wide = kryi_extended_of(A);
+    const kryi_coupled *coupled = kryi_coupled_of(A);
+    const kryi_halo *halo = grid      ? grid->slab.halo
+                            : wide    ? wide->halo
+                            : coupled ? coupled->halo
+                                      : NULL;
+    kry_op_describe(local, &info);
+    volume->rows = local->shape.rows, volume->entries = info.nnz;
+    if (!grid && !wide && !coupled && !kryi_matrix_of(A)) {
+        volume->coupled = volume->received = volume->sent = volume->neighbours = -1;
+    } else if (halo) {
+        const int layers = grid ? grid->slab.low + grid->slab.high : 0;
+        volume->coupled = grid ? layers < grid->slab.count ? layers * grid->slab.layer : grid->n
+                          : coupled ? coupled->rows
+                                    : -1;
+        volume->received = kryi_halo_count(halo), volume->sent = kryi_halo_sent(halo);
+        volume->neighbours = kryi_halo_neighbours(halo);
+    }
+done:
+    return st;
+}
