@@ -38,7 +38,7 @@ INLINED void multiply(const grid *G, SUM alpha, global const REAL *x, SUM beta, 
 // the second forms A p again instead of reading it. Nothing is written once the solve has stopped:
 // work becomes 0, not a return, for barriers are for all.
 
-// In the plane and in single two rows in flight are worth their registers here, though not in products.
+// In the plane and in single two rows in flight are worth their registers from here on, though not in products.
 #if defined(cl_nv_pragma_unroll) && AXES == 2 && LANES == 4 && !defined(VARIABLE)
 #undef ROLLED
 #define ROLLED _Pragma("unroll 2")
@@ -107,10 +107,6 @@ INLINED void make_step(grid *G, STEP_PARAMS, DRIFT_ARGUMENTS, const int singular
 
 #endif
 
-#ifdef cl_nv_pragma_unroll
-#undef ROLLED
-#define ROLLED _Pragma("unroll 1")
-#endif
 #undef restrict
 
 #pragma kry part products

@@ -233,6 +233,19 @@ bool kryi_kernel_spills(kry_device *dev, kryi_kernel *kernel)
     return most > BEARABLE;
 }
 
+void kryi_room_option(const kry_device *dev, int items, char text[32])
+{
+    enum { REGISTERS_PER_BLOCK_NV = 0x4002, LEAST = 64, UNIT = 8 };
+    cl_uint registers = 0;
+
+    text[0] = '\0';
+    if (!dev->info.gpu || !dev->context ||
+        clGetDeviceInfo(dev->id, REGISTERS_PER_BLOCK_NV, sizeof registers, &registers, NULL))
+        return;
+    const int each = (int)registers / items / UNIT * UNIT;
+    if (each >= LEAST) snprintf(text, 32, " -cl-nv-maxrregcount=%d", each);
+}
+
 kry_status kryi_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
                                    const char *defines, const char *name, kryi_kernel **kernel)
 {

@@ -57,6 +57,9 @@ kry_status kryi_shape_shrink(kry_device *dev, const kryi_kernel *kernel, int siz
 /* Whether a GPU has too few registers for a kernel: work-items keep numbers in memory instead, so many that
  * smaller tiles are faster. */
 bool kryi_kernel_spills(kry_device *dev, kryi_kernel *kernel);
+/* The option, after a space, with which NVIDIA's compiler leaves room for `items` work-items at once on a multiprocessor; ""
+ * where the compiler is another one, or each of them had few registers. */
+void kryi_room_option(const kry_device *dev, int items, char text[32]);
 /* kryi_kernel_get, and once more with -DFEW_REGISTERS if that kernel spills. */
 kry_status kryi_kernel_get_fitting(kry_device *dev, const char *stem, kry_type type,
                                    const char *defines, const char *name, kryi_kernel **kernel);

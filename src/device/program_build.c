@@ -52,7 +52,7 @@ done:
     return st;
 }
 
-static cl_program build_from_binary(kry_device *dev, const char *key)
+static cl_program build_from_binary(kry_device *dev, const char *options, const char *key)
 {
     unsigned char *binary = NULL;
     size_t size = 0;
@@ -62,7 +62,8 @@ static cl_program build_from_binary(kry_device *dev, const char *key)
     if (!kryi_disk_load(key, &binary, &size)) return NULL;
     program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &size,
                                         (const unsigned char **)&binary, &status, &err);
-    if (program && (err || status || clBuildProgram(program, 1, &dev->id, "", NULL, NULL)))
+    /* NVIDIA's binaries are PTX: what the options say of registers is done now. */
+    if (program && (err || status || clBuildProgram(program, 1, &dev->id, options, NULL, NULL)))
         clReleaseProgram(program), program = NULL;
     free(binary);
     return program;
@@ -105,9 +106,10 @@ static kry_status build_and_save(kry_device *dev, const char *name, const char *
     int lock = -1;
 
     TRY(disk_key(dev, options, source, &key));
-    if ((*program = build_from_binary(dev, key))) goto done;
+    if ((*program = build_from_binary(dev, options, key))) goto done;
     lock = kryi_disk_lock(key);
-    if ((*program = build_from_binary(dev, key))) goto done; /* another process has built it */
+    if ((*program = build_from_binary(dev, options, key)))
+        goto done; /* another process has built it */
     TRY(build_from_source(dev, name, source, options, program));
     save_binary(key, *program);
 done:

@@ -195,6 +195,16 @@ static void keep_program(cl_program p, const char *options)
     free(text);
 }
 
+/* Blank the limit of registers among the options, which PoCL does not know. */
+static void take_register_limit(char *options)
+{
+    char *at = strstr(options, "-cl-nv-maxrregcount=");
+
+    if (at && !strstr(device->extensions, "cl_nv_compiler_options"))
+        layer_broke("programs are to be built with an option of NVIDIA's");
+    while (at && *at && *at != ' ') *at++ = ' ';
+}
+
 /* A launch may still be compiling its kernel, in a thread of PoCL's, and LLVM takes one at a time.
  */
 cl_int layer_build(cl_program p, cl_uint count, const cl_device_id *id, const char *options,
@@ -208,16 +218,14 @@ cl_int layer_build(cl_program p, cl_uint count, const cl_device_id *id, const ch
         layer_broke("programs are to be built as OpenCL C %d.%d", language / 10, language % 10);
         return CL_INVALID_BUILD_OPTIONS;
     }
-    keep_program(p, options);
     size_t room = (options ? strlen(options) : 0) + 64;
     if (!(all = calloc(room, 1))) abort();
-    snprintf(all, room, "%s%s%s", options ? options : "",
-             language              ? ""
-             : device->opencl < 12 ? " -cl-std=CL1.1"
-                                   : " -cl-std=CL1.2",
-             !device->reorders_sums || (options && strstr(options, "-cl-opt-disable"))
-                 ? ""
-                 : " -cl-fast-relaxed-math");
+    if (options) strcpy(all, options);
+    take_register_limit(all);
+    keep_program(p, all);
+    if (!language) strcat(all, device->opencl < 12 ? " -cl-std=CL1.1" : " -cl-std=CL1.2");
+    if (device->reorders_sums && !strstr(all, "-cl-opt-disable"))
+        strcat(all, " -cl-fast-relaxed-math");
     layer_settle();
     cl_int error = next->clBuildProgram(p, count, id, all, notify, user);
     free(all);
