@@ -1,7 +1,7 @@
 """declarations.py INCLUDE OUT - what cffi has to know of kry's headers, as a module of Python
 
-The preprocessor's output of <kry/kry.h>, without what other headers declare, and the functions of <kry/opencl.h>,
-whose OpenCL handles are plain pointers here.
+The preprocessor's output of <kry/kry.h>, without what other headers declare, and the functions of <kry/report.h> and of
+<kry/opencl.h>, whose OpenCL handles are plain pointers here. INCLUDE: folders, with : between them.
 """
 import re
 import subprocess
@@ -15,7 +15,8 @@ HANDLES = 'void free(void *);\n' + ''.join(f'typedef struct _{name} *{name};\n' 
 
 def own_lines(include):
     """The lines that stand in kry's own headers, in their order."""
-    text = subprocess.run(['cc', '-E', '-std=c11', '-I', include, '-x', 'c', '-'], input='#include <kry/opencl.h>\n',
+    text = subprocess.run(['cc', '-E', '-std=c11', *('-I' + folder for folder in include.split(':')), '-x', 'c', '-'],
+                          input='#include <kry/opencl.h>\n#include <kry/report.h>\n',
                           capture_output=True, text=True, check=True).stdout
     own = False
     for line in text.splitlines():

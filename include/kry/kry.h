@@ -48,7 +48,6 @@
 #include <kry/op.h>
 #include <kry/precond.h>
 #include <kry/problem.h>
-#include <kry/report.h>
 #include <kry/solver.h>
 #include <kry/status.h>
 #include <kry/stencil.h>

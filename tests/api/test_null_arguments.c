@@ -7,6 +7,7 @@
 #include "testing.h"
 #include <kry/opencl.h>
 #include <kry/queue.h>
+#include <kry/report.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -58,8 +58,9 @@ build_and_install()
 
 installed()
 {
-    for file in include/kry/kry.h include/kry/opencl.h include/kry/queue.h lib/libkry.so lib/libkry-queue.so \
-        lib/libkry-queue.a lib/pkgconfig/kry.pc lib/pkgconfig/kry-queue.pc bin/kry \
+    for file in include/kry/kry.h include/kry/opencl.h include/kry/queue.h include/kry/report.h lib/libkry.so lib/libkry-queue.so \
+        lib/libkry-queue.a lib/libkry-report.so lib/libkry-report.a lib/pkgconfig/kry.pc lib/pkgconfig/kry-queue.pc \
+        lib/pkgconfig/kry-report.pc bin/kry \
         lib/cmake/kry/kry-config.cmake lib/cmake/kry/kry-config-version.cmake share/man/man1/kry.1 \
         share/bash-completion/completions/kry share/doc/kry/README.md share/doc/kry/docs/README.md; do
         [ -s "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
@@ -91,7 +92,7 @@ every_header()
 # Whoever finds the folder of the sources or of the build free could put kernels of his own there.
 no_path_of_the_tree()
 {
-    for file in lib/libkry.so lib/libkry-queue.so bin/kry; do
+    for file in lib/libkry.so lib/libkry-queue.so lib/libkry-report.so bin/kry; do
         strings -d "$prefix/$file" >"$dir/strings"
         [ -s "$dir/strings" ] && ! grep -m3 -e "$dir" "$dir/strings" || return 1
     done
@@ -99,7 +100,7 @@ no_path_of_the_tree()
 
 soname()
 {
-    for library in libkry libkry-queue; do
+    for library in libkry libkry-queue libkry-report; do
         readelf -d "$prefix/lib/$library.so" | tee "$dir/elf" | grep "SONAME.*\[$library\.so\.[0-9]*\]" &&
             file=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$file" ] || return 1
     done
@@ -107,7 +108,7 @@ soname()
 
 only_public_symbols()
 {
-    for library in libkry:kry_op_apply libkry-queue:kry_task_apply; do
+    for library in libkry:kry_op_apply libkry-queue:kry_task_apply libkry-report:kry_report_write; do
         nm -D --defined-only "$prefix/lib/${library%:*}.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
         grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols" || return 1
     done
@@ -116,7 +117,7 @@ only_public_symbols()
 # What is linked with the static library shares its names: no global symbol but kry_... and, internal, kryi_...
 static_symbols()
 {
-    for library in libkry:kry_op_apply libkry-queue:kry_task_apply; do
+    for library in libkry:kry_op_apply libkry-queue:kry_task_apply libkry-report:kry_report_write; do
         nm -g --defined-only "$prefix/lib/${library%:*}.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
         grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kryi\{0,1\}_' "$dir/symbols" || return 1
     done
@@ -132,7 +133,7 @@ readme_program()
 # The program kry, with the papers that it repeats, and what it draws pages with, which knows public headers alone.
 program_sources()
 {
-    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/papers" "$dir/source/src/page" "$dir/source/lib/exit.h" program/
+    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/papers" "$dir/source/lib/page" "$dir/source/lib/"*.[ch] program/
 }
 
 forget_sources()
@@ -169,7 +170,7 @@ cmake_minimum_required(VERSION 3.10)
 project(ten C)
 find_package(kry ${WANTED} CONFIG REQUIRED)
 add_executable(ten ten.c)
-target_link_libraries(ten PRIVATE kry::queue m)
+target_link_libraries(ten PRIVATE kry::queue kry::report m)
 END
     major=$(pkg-config --modversion kry | cut -d. -f1,2)
     mv "$prefix" "$dir/moved"
@@ -300,8 +301,8 @@ program()
 program_from_sources()
 {
     # shellcheck disable=SC2046
-    cc -std=c11 -D_XOPEN_SOURCE=700 '-DKRY_PROGRAM="common.h"' -Wall -Wextra -Werror -o kry $(find program -name '*.c' ! -name ranks.c) \
-        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry-queue) \
+    cc -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -o kry $(find program -name '*.c' ! -name ranks.c) \
+        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry-queue kry-report) \
         -lOpenCL -lpthread -lm -ldl &&
         ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&
         grep '"iterations": 48,' "$dir/answer"
@@ -320,7 +321,7 @@ each_header_alone()
 
 cplusplus()
 {
-    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/queue.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
+    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/queue.h>' '#include <kry/report.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
         'bool csr() { return of(KRY_MATRIX(.format = KRY_FORMAT_CSR))->format == KRY_FORMAT_CSR; }' >headers.cc
     # shellcheck disable=SC2046
     g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc

@@ -2,13 +2,14 @@
  * bench_kernels.c - kry bench kernels: where the time of a set-up and of a solve goes, kernel by kernel.
  *
  * Times are those of OpenCL's profiling events. Bytes and flops are what the table of
- * src/page/kernel_model.c says of a kernel, not what was counted.
+ * lib/page/kernel_model.c says of a kernel, not what was counted.
  */
 #include "bench.h"
 #include "json.h"
 #include "page/kernel_model.h"
 #include "page/recording.h"
 #include "page/text.h"
+#include <kry/report.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

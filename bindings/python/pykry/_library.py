@@ -24,15 +24,15 @@ def _find_drivers():
         os.environ['OCL_ICD_VENDORS'] = there[0]
 
 
-def _open():
-    """The library of this package; $PYKRY_LIBRARY names another one."""
-    own = pathlib.Path(__file__).parent / 'libkry.so.0'
-    named = os.environ.get('PYKRY_LIBRARY')
-    return ffi.dlopen(named or (str(own) if own.exists() else 'libkry.so.0'))
+def _open(name, named=None):
+    """A library of this package, or of the system; `named` is another one."""
+    own = pathlib.Path(__file__).parent / name
+    return ffi.dlopen(named or (str(own) if own.exists() else name))
 
 
 _find_drivers()
-lib = _open()
+lib = _open('libkry.so.0', os.environ.get('PYKRY_LIBRARY'))
+report_lib = _open('libkry-report.so.0')  # it takes the kry that is loaded already
 
 
 class KryError(RuntimeError):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._device import DeviceLike, device_of
-from ._library import check, ffi, lib, own
+from ._library import check, ffi, own, report_lib
 from ._monitor import Interrupted
 from ._operator import OperatorLike
 from ._result import Result
@@ -19,32 +19,32 @@ class _Told(Solver):
 
     def __init__(self, report, A, **words):
         self._report = report
-        lib.kry_report_enter(report, lib.KRY_REPORT_MATRIX)
+        report_lib.kry_report_enter(report, report_lib.KRY_REPORT_MATRIX)
         super().__init__(A, **words)
 
     def _by_words(self, *how):
-        lib.kry_report_enter(self._report, lib.KRY_REPORT_SETUP)
+        report_lib.kry_report_enter(self._report, report_lib.KRY_REPORT_SETUP)
         return super()._by_words(*how)
 
     def _with(self, *how):
-        lib.kry_report_enter(self._report, lib.KRY_REPORT_SETUP)
+        report_lib.kry_report_enter(self._report, report_lib.KRY_REPORT_SETUP)
         return super()._with(*how)
 
     def _solve(self, b, x0=None):
-        lib.kry_report_enter(self._report, lib.KRY_REPORT_SOLVE)
+        report_lib.kry_report_enter(self._report, report_lib.KRY_REPORT_SOLVE)
         try:
             return super()._solve(b, x0)
         finally:
-            check(lib.kry_report_end(self._report))
+            check(report_lib.kry_report_end(self._report))
 
     def _look(self, it):
-        lib.kry_report_monitor(self._report, it)
+        report_lib.kry_report_monitor(self._report, it)
         return super()._look(it)
 
     def write(self, path, title):
         """The page of the last solve."""
         title = ffi.new('char[]', title.encode())
-        check(lib.kry_report_write(self._report, os.fsencode(path), ffi.new('kry_report_params *', {
+        check(report_lib.kry_report_write(self._report, os.fsencode(path), ffi.new('kry_report_params *', {
             'struct_size': ffi.sizeof('kry_report_params'), 'result_size': ffi.sizeof('kry_result'), 'title': title,
             'solver': self._handle, 'A': self._A.handle, 'result': self._result})))
 
@@ -86,8 +86,8 @@ def report(path: Union[str, os.PathLike], A: OperatorLike, b: ArrayLike, x0: Opt
     where = device_of(device, b, times=True)
     with where.undisturbed():
         box = ffi.new('kry_report **')
-        check(lib.kry_report_begin(where.handle, box))
-        kept = own(box, lib.kry_report_release)
+        check(report_lib.kry_report_begin(where.handle, box))
+        kept = own(box, report_lib.kry_report_release)
         with where.together('pykry.report'):
             A, b, x0, dtype = system_of(A, b, x0, where, dtype)
         options.setdefault('callback', lambda it: False)  # so that the solver tells its residuals

@@ -82,7 +82,7 @@ static kry_status find_varying(const kry_op *A, bool *varies)
     *varies = true;
     TRY(kry_vec_create(kry_op_device(A), shape->type, n, 1, &diagonal));
     if (kry_op_diagonal(A, diagonal) < 0) goto done; /* it offers none */
-    TRY(kryi_alloc((size_t)n, size, &values));
+    TRY(kryi_allocate((size_t)n, size, &values));
     TRY(kry_vec_read(diagonal, values));
     *varies = n > 1 && memcmp(values, values + size, (size_t)(n - 1) * size) != 0;
 done:

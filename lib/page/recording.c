@@ -4,8 +4,17 @@
 #include "page/recording.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { WAITING = 16384 };
+
+double kryi_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 struct recorder {
     recording kept;
@@ -106,7 +115,7 @@ static void see(void *user, const char *kernel, cl_event event)
     const int at = (int)(r->pushed++ % WAITING);
     r->waiting[at].kernel = kernel_number(&r->kept, kernel);
     r->waiting[at].part = r->kept.part;
-    r->waiting[at].enqueued = kryi_now() - r->origin;
+    r->waiting[at].enqueued = kryi_clock() - r->origin;
     r->waiting[at].event = event;
 }
 
@@ -116,7 +125,7 @@ kry_status kryi_recorder_begin(kry_device *device, double origin, recorder **r)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_alloc(1, sizeof **r, r));
+    TRY(kryi_allocate(1, sizeof **r, r));
     (*r)->device = device;
     (*r)->origin = origin;
     (*r)->kept.bin_seconds = 1e-5;
@@ -130,7 +139,7 @@ void kryi_recorder_enter(recorder *r, kry_report_part part)
     if (!r) return;
     for (int next = (int)r->kept.part + 1; next <= (int)part;
          next++) /* those between take no time */
-        r->kept.begun[next] = kryi_now() - r->origin;
+        r->kept.begun[next] = kryi_clock() - r->origin;
     r->kept.part = part;
 }
 
@@ -138,7 +147,7 @@ kry_status kryi_recorder_end(recorder *r)
 {
     if (!r || !r->device) return KRY_OK;
     while (r->taken < r->pushed) take_event(r);
-    r->kept.ended = kryi_now() - r->origin;
+    r->kept.ended = kryi_clock() - r->origin;
     kry_device_set_trace(r->device, NULL, NULL);
     r->device = NULL;
     return r->error == CL_SUCCESS

@@ -32,7 +32,7 @@ static kry_status spy_create(int64_t rows, int64_t cols, spy **s)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_alloc(1, sizeof **s, s));
+    TRY(kryi_allocate(1, sizeof **s, s));
     (*s)->rows = rows, (*s)->cols = cols;
     (*s)->high = rows < SPY_MOST ? (int)rows : SPY_MOST;
     (*s)->wide = cols < SPY_MOST ? (int)cols : SPY_MOST;
@@ -139,13 +139,13 @@ static kry_status entries_create(const kry_op *A, const devices *d, entries *e, 
                                .cols = shape->cols,
                                .nnz = info.nnz };
     for (int i = 0; i < rank; i++) e->A.first += d->facts[i].volume.rows;
-    TRY(kryi_alloc((size_t)e->A.rows + 1, sizeof *e->A.row_ptr, &e->A.row_ptr));
-    TRY(kryi_alloc(nnz, sizeof *e->A.col, &e->A.col));
-    TRY(kryi_alloc(nnz, sizeof *e->A.val, &e->A.val));
-    if (shape->type == KRY_F32) TRY(kryi_alloc(nnz, sizeof *e->single, &e->single));
-    if (d->ranks) TRY(kryi_alloc((size_t)d->count, sizeof *e->facts, &e->facts));
+    TRY(kryi_allocate((size_t)e->A.rows + 1, sizeof *e->A.row_ptr, &e->A.row_ptr));
+    TRY(kryi_allocate(nnz, sizeof *e->A.col, &e->A.col));
+    TRY(kryi_allocate(nnz, sizeof *e->A.val, &e->A.val));
+    if (shape->type == KRY_F32) TRY(kryi_allocate(nnz, sizeof *e->single, &e->single));
+    if (d->ranks) TRY(kryi_allocate((size_t)d->count, sizeof *e->facts, &e->facts));
     if (d->ranks && d->count <= DEVICES_MOST)
-        TRY(kryi_alloc((size_t)d->count, sizeof *e->spy, &e->spy));
+        TRY(kryi_allocate((size_t)d->count, sizeof *e->spy, &e->spy));
     if (!d->ranks || e->spy) TRY(spy_create(shape->rows, shape->cols, s));
 done:
     return st;

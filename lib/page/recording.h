@@ -49,6 +49,7 @@ void kryi_recording_join(recording *r, const recording *more);
 /* What makes one. */
 typedef struct recorder recorder;
 
+double kryi_clock(void); /* seconds, from a clock that only goes forward */
 /* Begin, in KRY_REPORT_READ: all kernels of the device are traced until kryi_recorder_end. origin: what the clock said
  * when the run began. */
 kry_status kryi_recorder_begin(kry_device *device, double origin, recorder **r);

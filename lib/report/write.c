@@ -1,7 +1,6 @@
 /*
  * write.c - kry_report_write: gather what a page is drawn from, on ranks from all of them, and write it.
  */
-#include "base/params.h"
 #include "page/chart.h"
 #include "page/history.h"
 #include "page/json_object.h"
@@ -405,7 +404,7 @@ static kry_status time_copy(kry_device *device, double *speed)
     TRY(kry_vec_create(device, type, n, 1, &y));
     TRY(kry_vec_fill(x, 1));
     TRY(kry_vec_copy(x, y)); /* compiles */
-    TRY(kryi_recorder_begin(device, kryi_now(), &r));
+    TRY(kryi_recorder_begin(device, kryi_clock(), &r));
     for (int i = 0; i < TIMES; i++) TRY(kry_vec_copy(x, y));
     TRY(kryi_recorder_end(r));
     const recording *kept = kryi_recorder_kept(r);
@@ -520,9 +519,11 @@ kry_status kry_report_write(kry_report *report, const char *path, const kry_repo
     kry_status st = KRY_OK;
     kry_report_params mine;
 
-    TRY(GIVEN(report, path, params));
-    TAKE_PARAMS(params, mine, "kry_report_write", "KRY_REPORT");
-    st = write_page(report, path, params);
+    NOT_NULL(report);
+    NOT_NULL(path);
+    NOT_NULL(params);
+    TRY(kryi_take_params("kry_report_write", "KRY_REPORT", params, &mine, sizeof mine));
+    st = write_page(report, path, &mine);
 done:
     return st;
 }

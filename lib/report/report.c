@@ -40,10 +40,11 @@ kry_status kry_report_begin(kry_device *device, kry_report **report)
     kry_report *r = NULL;
 
     if (report) *report = NULL;
-    TRY(GIVEN(device, report));
-    TRY(kryi_alloc(1, sizeof *r, &r));
+    NOT_NULL(device);
+    NOT_NULL(report);
+    TRY(kryi_allocate(1, sizeof *r, &r));
     r->device = kry_device_retain(device);
-    r->origin = kryi_now();
+    r->origin = kryi_clock();
     r->compiled[0] = kry_device_compile_seconds(device, NULL);
     TRY(begin_recorders(r));
     *report = r;
@@ -57,7 +58,7 @@ void kry_report_enter(kry_report *r, kry_report_part part)
 {
     if (!r || r->over || part < r->part || part >= KRY_REPORT_PARTS) return;
     for (int next = (int)r->part + 1; next <= (int)part; next++) { /* those between take no time */
-        r->begun[next] = kryi_now() - r->origin;
+        r->begun[next] = kryi_clock() - r->origin;
         r->compiled[next] = kry_device_compile_seconds(r->device, NULL);
     }
     r->part = part;
@@ -80,7 +81,7 @@ kry_status kry_report_end(kry_report *r)
     CHECK(r, KRY_ERR_ARGUMENT, "kry_report_end: report is NULL");
     if (r->over) goto done;
     r->over = true;
-    r->ended = kryi_now() - r->origin;
+    r->ended = kryi_clock() - r->origin;
     for (int next = (int)r->part + 1; next <= KRY_REPORT_PARTS; next++)
         r->compiled[next] = kry_device_compile_seconds(r->device, NULL);
     kry_team_rank_facts(r->device, &r->after);

@@ -41,10 +41,10 @@ kry_status kryi_devices_find(const kry_report *r, const kry_op *A, devices *d)
     *d = (devices){ .count = kry_op_parts(A),
                     .all = kry_team_size(r->device),
                     .ranks = kry_team_is_ranks(r->device) };
-    TRY(kryi_alloc((size_t)d->count, sizeof *d->facts, &d->facts));
-    if (r->owned) TRY(kryi_alloc(1, sizeof *d->together, &d->together));
+    TRY(kryi_allocate((size_t)d->count, sizeof *d->facts, &d->facts));
+    if (r->owned) TRY(kryi_allocate(1, sizeof *d->together, &d->together));
     if (d->ranks && r->owned && d->count <= DEVICES_MOST)
-        TRY(kryi_alloc((size_t)d->count, sizeof *d->received, &d->received));
+        TRY(kryi_allocate((size_t)d->count, sizeof *d->received, &d->received));
     for (int i = 0; i < (d->ranks ? 1 : d->count); i++) {
         const recording *times = i < r->owned ? kryi_recorder_kept(r->own[i]) : NULL;
         TRY(facts_of_part(A, rank + i, times, &d->facts[rank + i]));
