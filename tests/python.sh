@@ -42,7 +42,9 @@ rm -rf "$build/python"
 mkdir -p "$build/python"
 cp -r "$source/bindings/python/pykry" "$build/python/"
 cp "$(readlink -f "$build/libkry.so")" "$build/python/pykry/libkry.so.0"
-"$venv/bin/python" "$source/bindings/python/declarations.py" "$source/include" "$build/python/pykry/_declarations.py" >/dev/null
+cp "$(readlink -f "$build/lib/report/libkry-report.so")" "$build/python/pykry/libkry-report.so.0"
+"$venv/bin/python" "$source/bindings/python/declarations.py" "$source/include:$source/lib/report/include" \
+    "$build/python/pykry/_declarations.py" >/dev/null
 
 export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the processors from kry
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
