@@ -141,7 +141,7 @@ kry_status kry_output_open(const char *path, FILE **file)
     output o;
 
     if (file) *file = NULL;
-    TRY(GIVEN(path, file));
+    CHECK(path && file, KRY_ERR_ARGUMENT, "kry_output_open: NULL");
     TRY(kryi_output_begin(path, false, &o));
     *file = fdopen(o.file, "w");
     if (!*file) st = kryi_output_end(&o, kry_fail(KRY_ERR_MEMORY, "no memory to write '%s'", path));

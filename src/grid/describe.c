@@ -10,7 +10,7 @@ kry_status kry_stencil_describe(const kry_op *A, kry_stencil_info *info)
     kry_status st = KRY_OK;
 
     if (info) *info = (kry_stencil_info){ 0 };
-    TRY(GIVEN(A, info));
+    CHECK(A && info, KRY_ERR_ARGUMENT, "kry_stencil_describe: NULL");
     const kry_op *first = kryi_op_first(A);
     const kryi_stencil *S = kryi_stencil_here(kryi_pin_of(first));
     CHECK(S, KRY_ERR_UNSUPPORTED, "kry_stencil_describe: '%s' lies on no grid", first->table->kind);
@@ -31,7 +31,7 @@ kry_status kry_op_volume(const kry_op *op, int i, kry_part_volume *volume)
     kry_op_info info;
 
     if (volume) *volume = (kry_part_volume){ 0 };
-    TRY(GIVEN(op, volume));
+    CHECK(op && volume, KRY_ERR_ARGUMENT, "kry_op_volume: NULL");
     const kryi_here here = kryi_op_here(op);
     CHECK(i >= here.begin && i < here.end, KRY_ERR_ARGUMENT,
           "kry_op_volume: part %d; parts %d to %d of %d are here", i, here.begin, here.end - 1,

@@ -95,10 +95,10 @@ done:
 static kry_status matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
-    const kry_op *first = kryi_op_first(op);
     kryi_csr to = { .row_ptr = row_ptr, .col = col, .val = val };
 
     kryi_team_enter(op->dev, "kry_matrix_read", kryi_op_split(op));
+    const kry_op *first = kryi_op_first(op);
     CHECK(row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     CHECK(kryi_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: '%s' is not a stored matrix", first->table->kind);
@@ -132,7 +132,7 @@ kry_status kry_matrix_read(const kry_op *op, int64_t *row_ptr, int32_t *col, voi
     kry_status st = KRY_OK;
     kryi_matrix *A = op ? kryi_matrix_of(op) : NULL;
 
-    if (kryi_op_in_parts(op)) return matrix_read_parts(op, row_ptr, col, val);
+    if (op && kryi_op_in_parts(op)) return matrix_read_parts(op, row_ptr, col, val);
     CHECK(op && row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     CHECK(A, KRY_ERR_UNSUPPORTED, "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     CHECK(A->nnz == 0 || (col && val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
