@@ -50,13 +50,13 @@ static void agreements(kry_device *team, wires *w, board *b, const kry_vec *x)
     GOOD(kry_team_rows(team, 10 + r, &first, &all));
     NEED(first == 10 * r + r * (r - 1) / 2, "first %lld", (long long)first);
     NEED(all == 10 * size + size * (size - 1) / 2, "all %lld", (long long)all);
-    char mine[200] = { (char)r }, every[MOST_RANKS][200];
+    char mine[200] = { (char)r }, every[MOST_RANKS * sizeof mine];
     fails(team, w, b, kry_team_gather(team, mine, bad ? 8 : 9, every), KRY_ERR_ARGUMENT,
           "kry_team_gather, with other sizes");
     fails(team, w, b, kry_team_gather(team, bad ? NULL : mine, 9, every), KRY_ERR_ARGUMENT, "NULL");
     for (size_t bytes = 1; bytes <= sizeof mine; bytes += sizeof mine - 1) {
         GOOD(kry_team_gather(team, mine, bytes, every));
-        for (int i = 0; i < size; i++) NEED(every[0][(size_t)i * bytes] == i, "rank %d", i);
+        for (int i = 0; i < size; i++) NEED(every[(size_t)i * bytes] == i, "rank %d", i);
     }
 }
 
