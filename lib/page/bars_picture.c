@@ -1,5 +1,5 @@
 /*
- * kryi_bars_picture.c - bars, as SVG in a page.
+ * bars_picture.c - bars, as SVG in a page.
  */
 #include "page/bars_picture.h"
 #include "page/html.h"

@@ -1,5 +1,5 @@
 /*
- * kryi_html_script.c - what a page does besides: values under the pointer, and zoom. By keyboard: Tab to a picture,
+ * html_script.c - what a page does besides: values under the pointer, and zoom. By keyboard: Tab to a picture,
  * arrows move the cursor, + and - zoom, 0 shows all.
  *
  * A picture that zooms (chart.h) has the ends of its axes in data-x and data-y ("low high log"), its inner box in

@@ -1,5 +1,5 @@
 /*
- * kryi_html_style.c - how a page looks: in light and in dark, printed, on a narrow screen.
+ * html_style.c - how a page looks: in light and in dark, printed, on a narrow screen.
  *
  * Colours k0 ... k7 are those of Okabe and Ito, which people tell apart whose eyes lack one kind of cone; in dark
  * the same hues, lighter. Dots, dashes and words say it besides.

@@ -118,7 +118,7 @@ static void spy_draw(FILE *f, const spy *g)
  * The entries of a matrix, read back from its device; on ranks each looks at its own rows.
  */
 
-/* What there must be room for before ranks meet. */
+/* The entries of A on the host. Their memory is requested before ranks meet, so that a rank that has none fails alone. */
 typedef struct entries {
     kryi_host_matrix A; /* all of it, or the rows of this rank */
     float *single;      /* its numbers, as they are read of a matrix in single; or NULL */

@@ -476,7 +476,7 @@ static kry_status draw_in_c(const char *path, const solve_page *s)
     return st;
 }
 
-/* What this process does before it meets other ranks. */
+/* This process collects its share of the page before it meets other ranks. */
 static kry_status begin_page(kry_report *r, const kry_report_params *p, devices *d)
 {
     kry_status st = KRY_OK;

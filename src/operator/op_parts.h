@@ -81,9 +81,9 @@ bool kryi_op_in_parts(const kry_op *op);     /* whether op lies on a team */
 kryi_split *kryi_op_split(const kry_op *op); /* borrowed; op lies on a team */
 /* op's part; NULL for NULL, so that optional operators need no test. */
 const kry_op *kryi_op_on_part(const kry_op *op, int rank);
-/* What is on part r of kry_op_parts(op); of an operator on one device itself. */
+/* Return the operator on part r of kry_op_parts(op), which on one device is op itself. */
 const kry_op *kryi_op_piece(const kry_op *op, int r);
-/* Which of them are in this process: begin ... end - 1. */
+/* The parts begin ... end - 1 of an operator are in this process. */
 typedef struct kryi_here {
     int begin, end;
 } kryi_here;
