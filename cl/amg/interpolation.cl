@@ -1,6 +1,15 @@
 // interpolation.cl - extended+i interpolation for classical coarsening, truncated to MOST entries a row.
-// Host: src/amg/device_classical.c. On the host: src/amg/interpolate.c, which has the formulas, with the
-// same sums in the same order, in ACC. `strong` as in strong.clh.
+// Host: src/amg/classical.c. Sums are in ACC. `strong` as in strong.clh.
+//
+// The variant of extended+i that is made of products of matrices. An F point i is interpolated from the C points that it
+// depends on, and from those that the other points k depend on that it depends on:
+//
+//   w_ij = -(a_ij + sum_k a_ik a_kj / s_ik) / d_i,    s_ik = a_ki + sum_l a_kl, l the C points that k depends on
+//   d_i  = a_ii + sum_n a_in + sum_k a_ik a_ki / s_ik,    n the points that i does not depend on
+//
+// where a_kj and a_kl of row k count if k depends on that C point and if they are negative, and a_ki is taken
+// from row i, to which it is equal. If s_ik is zero, a_ik is added to d_i. Points that are alone have no error after
+// relaxation: n is none of them. Of a long row k only a_ki counts, so that the work stays linear.
 //
 // number[j] is that of a C point on the coarser level, F for F points, below it for points that are alone. Row k of
 // `near` has the C points that k depends on, by their numbers, and 0 instead of positive couplings to them; near_sum

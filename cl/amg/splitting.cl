@@ -1,6 +1,6 @@
 // splitting.cl - classical coarsening of a symmetric matrix in compressed rows: strong couplings, and which of
 // the unknowns are points of the coarser level, C points. The others are F points, or alone.
-// Host: src/amg/splitting.c. On the host: src/amg/classical.c, with the same result. `strong` as in strong.clh.
+// Host: src/amg/splitting.c. `strong` as in strong.clh.
 //
 // A work-item has a row. state[i], while points are being found: how many depend on i if i is open, else F, C or
 // ALONE.

@@ -128,6 +128,7 @@ static kry_status start(kry_amg *M, const kryi_amg_sight *s, const kry_amg_param
     M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     TRY(choose_type(M, &p->cycle));
     TRY(kryi_amg_start(kryi_amg_who, M->A->shape.rows, s, p, c, &M->by));
+    c->dev = M->A->dev;
 done:
     return st;
 }

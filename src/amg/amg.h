@@ -16,11 +16,13 @@
 /* What the levels have in common, and what is handed from one to the next. */
 typedef struct kryi_coarsen {
     const char *who; /* public function, in messages */
+    kry_device *dev; /* of the finest matrix; borrowed. NULL: it is in parts */
     int level;       /* 0: the finest */
     double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
     int block;       /* unknowns of a node, numbered one after the other; n is a multiple of it */
     int vectors;     /* m */
-    double *near_null_space; /* n-by-m, row by row, owned; replaced by that of the coarser level */
+    /* n-by-m, row by row, owned; aggregation replaces it by that of the coarser level */
+    double *near_null_space;
     cl_mem on_device; /* the same where a device makes the level, owned; NULL: ones, and m = 1 */
 } kryi_coarsen;
 
@@ -37,13 +39,15 @@ typedef struct kryi_device_coarsener {
 
 typedef struct kryi_coarsener {
     const char *name;
-    const kryi_device_coarsener *on_device; /* finds the same as the host; NULL: there is none */
+    const kryi_device_coarsener *on_device; /* finds the same as the host */
     /*
      * P := a prolongation to A's rows from fewer unknowns, columns ascending in each row. No column:
      * nothing is left to be coarsened.
      *
      *   c     [in,out]  block and near_null_space become those of the coarser level
      *   kept  [out]     what update needs
+     *
+     * Returns  KRY_ERR_UNSUPPORTED for a matrix that the coarsener cannot take
      */
     kry_status (*create)(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept);
     /* A has new numbers at the same places: P := what they make of it, at the places where it was. */

@@ -12,7 +12,6 @@
 #include "multigrid/hierarchy.h"
 
 extern const kryi_device_coarsener kryi_device_aggregation; /* device_smoothed.c */
-extern const kryi_device_coarsener kryi_device_classical;   /* device_classical.c */
 
 /* ---- device_levels.c: the levels -------------------------------------------------------------- */
 

@@ -49,12 +49,12 @@ kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_csr *rows, const kry_am
     return s;
 }
 
-/* Classical coarsening is for couplings that are negative, but for a tenth. */
+/* Classical coarsening is for couplings that are negative, but for a tenth, and has offsets of 32 bits. */
 static const kryi_coarsener *choose(const kry_amg_params *p, const kryi_amg_sight *s,
                                     const kryi_coarsen *c)
 {
     const bool scalar = c->block == 1 && c->vectors == 1 && !s->given;
-    const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative;
+    const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative && s->nnz <= INT32_MAX;
 
     if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kryi_classical_coarsening;
     if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kryi_smoothed_aggregation;

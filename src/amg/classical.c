@@ -1,267 +1,386 @@
-/* classical.c - classical coarsening as a coarsener of algebraic multigrid. */
+/* classical.c - classical coarsening: interpolation, and the coarsener. Kernels: cl/amg/interpolation.cl. */
 #include "amg/classical.h"
-#include "amg/amg.h"
 #include "amg/amg_device.h"
-#include <math.h>
+#include "device/launch.h"
+#include "host/host.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-kryi_couplings kryi_amg_couplings(const kryi_csr *A)
-{
-    const double *a = A->val;
-    kryi_couplings c = { 0 };
+/* ---- extended+i interpolation --------------------------------------------------------------- */
 
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            if (A->col[e] == i) continue;
-            if (a[e] > 0)
-                c.positive += a[e];
-            else
-                c.negative -= a[e];
-        }
-    return c;
+enum { MOST = KRY_INTERPOLATE_MOST, MATRIX = 9, MORE = 4, TABLES = 6 };
+
+static const char stem[] = "interpolation", local_tables[] = "-DLOCAL_TABLES";
+
+/* What the launches for one P share. */
+typedef struct work {
+    const kryi_device_csr *A;
+    const kryi_splitting *s;
+    kry_device *dev;
+    cl_int n;
+    cl_mem near_col, near_val, near_sum; /* couplings to C points */
+    cl_mem unfit;                        /* int: rows for which tables were too small */
+} work;
+
+static void work_release(work *w)
+{
+    kryi_buffer_release(w->dev, &w->unfit);
+    kryi_buffer_release(w->dev, &w->near_sum);
+    kryi_buffer_release(w->dev, &w->near_val);
+    kryi_buffer_release(w->dev, &w->near_col);
 }
 
-/* What does not change with the numbers of A. */
+static kry_status create_ints(kry_device *dev, int64_t count, cl_mem *buffer)
+{
+    return kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
+}
+
+/* A row a work-item. */
+static kry_status run_rows(const work *w, const char *name, const kry_arg *args, size_t count)
+{
+    const int64_t groups = kryi_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n);
+    return kryi_run(w->dev, stem, w->A->type, local_tables, name, groups, args, count);
+}
+
+static kry_status work_create(const kryi_device_csr *A, const kryi_splitting *s, work *w)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+
+    *w = (work){ .A = A, .s = s, .dev = dev, .n = (cl_int)A->rows };
+    TRY(create_ints(dev, s->near, &w->near_col));
+    TRY(kryi_buffer_create(dev, (size_t)s->near * kry_type_size(A->type), &w->near_val));
+    TRY(kryi_buffer_create(dev, (size_t)A->rows * kryi_acc_size(dev), &w->near_sum));
+    TRY(create_ints(dev, 1, &w->unfit));
+    const kry_arg args[] = { ARG(w->n),        ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
+                             ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr), ARG(w->near_col),
+                             ARG(w->near_val), ARG(w->near_sum), ARG(w->unfit) };
+    TRY(run_rows(w, "interpolation_near", args, COUNT(args)));
+done:
+    return st;
+}
+
+/* ---- launches with tables ------------------------------------------------------------------- */
+
+/* The arguments that such kernels have in common, and `more`. Returns how many. */
+static size_t arguments(const work *w, const kry_arg more[MORE], kry_arg *args)
+{
+    const kryi_device_csr *A = w->A;
+    const kryi_splitting *s = w->s;
+    const kry_arg matrix[MATRIX] = { ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
+                                     ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr),
+                                     ARG(w->near_col), ARG(w->near_val), ARG(w->near_sum) };
+    size_t count = MATRIX;
+
+    memcpy(args, matrix, sizeof matrix);
+    for (int i = 0; i < MORE && more[i].value; i++) args[count++] = more[i];
+    return count;
+}
+
+/* All rows, with tables in local memory; groups of a size for which 16 KB are enough. */
+static kry_status run_all(const work *w, const char *name, const kry_arg more[MORE])
+{
+    enum { GROUP = 32 };
+    kry_status st = KRY_OK;
+    const bool cpu = w->dev->info.cpu_kernels;
+    const int whole = kryi_group_size(w->dev), size = whole < GROUP ? whole : GROUP;
+    const int64_t groups = cpu ? kryi_groups_for(w->dev, KRY_F32, 4 * (int64_t)w->n)
+                               : kryi_groups_at_most(w->dev, (w->n + size - 1) / size);
+    kryi_kernel *kernel;
+    kry_arg args[MATRIX + MORE + TABLES];
+    size_t count = arguments(w, more, args);
+
+    args[count++] = (kry_arg)ARG(w->n);
+    TRY(kryi_kernel_get(w->dev, stem, w->A->type, local_tables, name, &kernel));
+    TRY(kryi_launch_range(w->dev, kernel, (kryi_range){ groups > 0 ? groups : 1, .size = size },
+                          args, count));
+done:
+    return st;
+}
+
+/* How many tables of so many bytes there are at once; together they take no more than A, or 64 MB. */
+static int64_t tables_of(const work *w, int64_t rows, int64_t bytes)
+{
+    enum { PER_UNIT = 8, SMALL = 1 << 26 };
+    const int64_t of_A = w->A->nnz * (int64_t)(kry_type_size(w->A->type) + sizeof(cl_int));
+    const int64_t room = (of_A > SMALL ? of_A : SMALL) / bytes;
+    int64_t tables = kryi_groups_at_once(w->dev, PER_UNIT) * kryi_group_size(w->dev);
+
+    if (tables > rows) tables = rows;
+    if (tables > room) tables = room;
+    return tables > 0 ? tables : 1;
+}
+
+/* The rows of a list, with tables of 128 slots in global memory, and four times as many for each list before it. */
+static kry_status run_list(const work *w, int which, const char *name, const kry_arg more[MORE])
+{
+    kry_status st = KRY_OK;
+    const kryi_row_list *list = &w->s->lists[which];
+    const int bits = 7 + 2 * which, size = kryi_group_size(w->dev);
+    const size_t acc = kryi_acc_size(w->dev);
+    const int64_t many = tables_of(w, list->rows, (int64_t)(sizeof(cl_int) + acc) << bits);
+    const cl_int tables = (cl_int)many, shift = 32 - bits;
+    cl_mem key = NULL, weight = NULL;
+    kry_arg args[MATRIX + MORE + TABLES];
+    size_t count = arguments(w, more, args);
+
+    TRY(create_ints(w->dev, many << bits, &key));
+    TRY(kryi_buffer_create(w->dev, acc * (size_t)(many << bits), &weight));
+    const kry_arg last[TABLES] = { ARG(list->rows), ARG(list->todo), ARG(tables),
+                                   ARG(shift),      ARG(key),        ARG(weight) };
+    memcpy(args + count, last, sizeof last);
+    TRY(kryi_run(w->dev, stem, w->A->type, "", name, (many + size - 1) / size, args,
+                 count + TABLES));
+done:
+    kryi_buffer_release(w->dev, &weight);
+    kryi_buffer_release(w->dev, &key);
+    return st;
+}
+
+/* ---- a new P -------------------------------------------------------------------------------- */
+
+/* Its rows, with room for MOST entries each. */
+typedef struct rows {
+    cl_mem length, col, val;
+} rows;
+
+static kry_status rows_create(const work *w, rows *r)
+{
+    kry_status st = KRY_OK;
+    const int64_t places = MOST * (int64_t)w->n;
+
+    TRY(create_ints(w->dev, w->n, &r->length));
+    TRY(create_ints(w->dev, places, &r->col));
+    TRY(kryi_buffer_create(w->dev, (size_t)places * kry_type_size(w->A->type), &r->val));
+done:
+    return st;
+}
+
+/* List the rows that did not fit. */
+static kry_status list_rows(const work *w, const rows *r, cl_int many, kryi_splitting *s)
+{
+    kry_status st = KRY_OK;
+    kryi_row_list *list = &s->lists[s->count];
+
+    TRY(create_ints(w->dev, many, &list->todo));
+    list->rows = many;
+    s->count++;
+    const kry_arg args[] = { ARG(w->n), ARG(r->length), ARG(list->todo), ARG(w->unfit) };
+    TRY(run_rows(w, "interpolation_list", args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status rows_choose(const work *w, kryi_splitting *s, const rows *r)
+{
+    static const char name[] = "interpolation_choose";
+    kry_status st = KRY_OK;
+    const kry_arg more[MORE] = { ARG(r->length), ARG(r->col), ARG(r->val), ARG(w->unfit) };
+    cl_int unfit;
+
+    kryi_splitting_forget_lists(s);
+    TRY(run_all(w, name, more));
+    TRY(kryi_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
+    while (unfit > 0) {
+        TRY(list_rows(w, r, unfit, s));
+        TRY(run_list(w, s->count - 1, name, more));
+        TRY(kryi_buffer_read(w->dev, w->unfit, 0, sizeof unfit, &unfit));
+    }
+done:
+    return st;
+}
+
+static kry_status rows_gather(const work *w, const rows *r, kryi_device_csr *P)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kryi_device_csr_make_rows("a prolongation", r->length, P));
+    const kry_arg args[] = { ARG(w->n),   ARG(P->row_ptr), ARG(r->col),
+                             ARG(r->val), ARG(P->col),     ARG(P->val) };
+    TRY(run_rows(w, "interpolation_gather", args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kryi_splitting_interpolate(const kryi_device_csr *A, kryi_splitting *s,
+                                      kryi_device_csr *P)
+{
+    kry_status st = KRY_OK;
+    work w = { 0 };
+    rows r = { 0 };
+
+    *P = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = s->coarse, .type = A->type };
+    TRY(work_create(A, s, &w));
+    TRY(rows_create(&w, &r));
+    TRY(rows_choose(&w, s, &r));
+    TRY(rows_gather(&w, &r, P));
+done:
+    kryi_buffer_release(A->dev, &r.val);
+    kryi_buffer_release(A->dev, &r.col);
+    kryi_buffer_release(A->dev, &r.length);
+    work_release(&w);
+    if (st < 0) kryi_device_csr_release(P);
+    return st;
+}
+
+/* ---- new numbers ---------------------------------------------------------------------------- */
+
+kry_status kryi_splitting_interpolate_again(const kryi_device_csr *A, const kryi_splitting *s,
+                                            kryi_device_csr *P)
+{
+    static const char name[] = "interpolation_renew";
+    kry_status st = KRY_OK;
+    const kry_arg more[MORE] = { ARG(P->row_ptr), ARG(P->col), ARG(P->val) };
+    work w = { 0 };
+
+    TRY(work_create(A, s, &w));
+    TRY(run_all(&w, name, more));
+    for (int which = 0; which < s->count; which++) TRY(run_list(&w, which, name, more));
+done:
+    work_release(&w);
+    return st;
+}
+
+/* ---- the coarsener of a matrix on a device -------------------------------------------------- */
+
+static void device_destroy(void *kept)
+{
+    kryi_splitting *s = kept;
+    if (!s) return;
+    kryi_splitting_release(s);
+    free(s);
+}
+
+static kry_status device_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                                void **kept)
+{
+    kry_status st = KRY_OK;
+    kryi_splitting *s = NULL;
+
+    *P = (kryi_device_csr){ 0 };
+    *kept = NULL;
+    TRY(kryi_alloc(1, sizeof *s, &s));
+    TRY(kryi_splitting_create(A, c->strength, s));
+    if (s->coarse == 0) goto done;
+    TRY(kryi_splitting_interpolate(A, s, P));
+    c->block = 1;
+    *kept = s, s = NULL;
+done:
+    device_destroy(s);
+    return st;
+}
+
+static kry_status device_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
+{
+    return kryi_splitting_interpolate_again(A, kept, P);
+}
+
+static const kryi_device_coarsener on_device = { device_create, device_update, device_destroy };
+
+/* ---- the coarsener of a matrix on the host: launches on the device host --------------------- */
+
+/* What stays when A has new numbers. */
 typedef struct classical {
-    kryi_csr S;
-    char *point;     /* n */
-    kryi_csr places; /* of P: no numbers */
+    kry_device *dev;
+    kryi_device_csr P; /* the pattern */
+    void *splitting;
 } classical;
 
 static void classical_destroy(void *kept)
 {
     classical *k = kept;
     if (!k) return;
-    kryi_csr_release(&k->places);
-    kryi_csr_release(&k->S);
-    free(k->point);
+    device_destroy(k->splitting);
+    kryi_device_csr_release(&k->P);
+    kry_device_release(&k->dev);
     free(k);
 }
 
-/* The near null space of the coarser level is what the finer one has at C points. */
-static void restrict_vectors(kryi_coarsen *c, const char *point, int64_t n)
+/* The device host that goes with another device. */
+static void release_host(kry_device *dev, void *kept)
 {
-    const size_t m = (size_t)c->vectors;
-    double *B = c->near_null_space, *to = B;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (point[i] != KRY_POINT_C) continue;
-        memmove(to, B + (size_t)i * m, m * sizeof *B);
-        to += m;
-    }
-    c->block = 1;
+    (void)dev;
+    kry_device_release(kept);
 }
 
-/* ---- strength -------------------------------------------------------------------------------- */
-
-/* The strong couplings of A. least: the smallest -a_ij of a row that is strong; infinite if none is. */
-typedef struct strength {
-    const kryi_csr *A;
-    double theta, *least;
-    kryi_csr *S;
-} strength;
-
-static double threshold(const kryi_csr *A, int64_t i, double theta)
+static kry_status find_host(kry_device *beside, kry_device **host)
 {
-    const double dominant = 0.1; /* relaxation reduces the error of such a row tenfold */
-    const double *a = A->val;
-    double diagonal = 0, sum = 0, most = 0;
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        if (A->col[e] == i) {
-            diagonal = a[e];
-        } else {
-            sum += fabs(a[e]);
-            most = -a[e] > most ? -a[e] : most;
-        }
-    }
-    return most > 0 && sum >= dominant * diagonal ? fmax(theta, 0) * most : (double)INFINITY;
-}
-
-static void find_thresholds(void *user, int part, int64_t begin, int64_t end)
-{
-    const strength *s = user;
-
-    (void)part;
-    for (int64_t i = begin; i < end; i++) s->least[i] = threshold(s->A, i, s->theta);
-}
-
-/* Whether entry e of row i is strong. The diagonal is positive. */
-static bool is_strong(const strength *s, int64_t i, int64_t e)
-{
-    const double a = ((const double *)s->A->val)[e];
-    return (a < 0) & (-a >= s->least[i]) & !isinf(s->least[s->A->col[e]]);
-}
-
-static void count_strong(void *user, int part, int64_t begin, int64_t end)
-{
-    const strength *s = user;
-
-    (void)part;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t count = 0;
-        for (int64_t e = s->A->row_ptr[i]; e < s->A->row_ptr[i + 1]; e++)
-            count += is_strong(s, i, e);
-        s->S->row_ptr[i + 1] = count;
-    }
-}
-
-static void list_strong(void *user, int part, int64_t begin, int64_t end)
-{
-    const strength *s = user;
-
-    (void)part;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t at = s->S->row_ptr[i];
-        for (int64_t e = s->A->row_ptr[i]; e < s->A->row_ptr[i + 1]; e++)
-            if (is_strong(s, i, e)) s->S->col[at++] = s->A->col[e];
-    }
-}
-
-kry_status kryi_classical_strength(const kryi_csr *A, double theta, kryi_csr *S)
-{
+    static const kryi_keeper keeper = { sizeof(kry_device *), release_host };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads may share a device */
     kry_status st = KRY_OK;
-    const int64_t n = A->rows;
-    const int parts = kryi_parts(kryi_csr_nnz(A));
-    strength s = { .A = A, .theta = theta, .S = S };
+    kry_device **kept;
 
-    *S = (kryi_csr){ .rows = n, .cols = n, .type = KRY_F64 };
-    TRY(kryi_alloc((size_t)n, sizeof *s.least, &s.least));
-    TRY(kryi_alloc((size_t)n + 1, sizeof *S->row_ptr, &S->row_ptr));
-    kryi_parallel(parts, n, find_thresholds, &s);
-    kryi_parallel(parts, n, count_strong, &s);
-    for (int64_t i = 0; i < n; i++) S->row_ptr[i + 1] += S->row_ptr[i];
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(S), sizeof *S->col, &S->col));
-    kryi_parallel(parts, n, list_strong, &s);
+    pthread_mutex_lock(&lock);
+    TRY(kryi_device_keep(beside, &keeper, &kept));
+    if (!*kept) TRY(kryi_host_open(kept));
+    *host = kry_device_retain(*kept);
 done:
-    free(s.least);
-    if (st < 0) kryi_csr_release(S);
+    pthread_mutex_unlock(&lock);
     return st;
 }
 
-/* ---- independent set ------------------------------------------------------------------------- */
-
-/* rank[i] := how many depend on i, and below that a number that no other unknown has. An unknown on which
- * none depends, but that depends on others, is an F point. Returns how many are open, and which. */
-static int64_t rank_points(const kryi_csr *S, uint64_t *rank, char *point, int32_t *open)
-{
-    int64_t left = 0;
-
-    for (int64_t e = 0; e < kryi_csr_nnz(S); e++) rank[S->col[e]]++;
-    for (int64_t i = 0; i < S->rows; i++) {
-        if (kryi_row_length(S, i) == 0)
-            point[i] = KRY_POINT_ALONE;
-        else if (rank[i] == 0)
-            point[i] = KRY_POINT_F;
-        else
-            open[left++] = (int32_t)i, point[i] = KRY_POINT_OPEN;
-        rank[i] = rank[i] << 32 | kryi_scramble((uint32_t)i);
-    }
-    return left;
-}
-
-/* beaten[i] := whether an open point to which i is coupled, in either direction, has a larger rank. */
-static void compare(const kryi_csr *S, const uint64_t *rank, const char *point, const int32_t *open,
-                    int64_t left, bool *beaten)
-{
-    for (int64_t k = 0; k < left; k++) beaten[open[k]] = false;
-    for (int64_t k = 0; k < left; k++) {
-        const int32_t i = open[k];
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) {
-            const int32_t j = S->col[e];
-            if (point[j] == KRY_POINT_OPEN) beaten[rank[i] > rank[j] ? j : i] = true;
-        }
-    }
-}
-
-static bool depends_on_c(const kryi_csr *S, const char *point, int64_t i)
-{
-    for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
-        if (point[S->col[e]] == KRY_POINT_C) return true;
-    return false;
-}
-
-/* One round, as a processor for each point would do it. Returns how many points are still open. */
-static int64_t decide(const kryi_csr *S, const uint64_t *rank, char *point, int32_t *open,
-                      int64_t left, bool *beaten)
-{
-    int64_t still = 0;
-
-    compare(S, rank, point, open, left, beaten);
-    for (int64_t k = 0; k < left; k++)
-        if (!beaten[open[k]]) point[open[k]] = KRY_POINT_C;
-    for (int64_t k = 0; k < left; k++) {
-        const int32_t i = open[k];
-        if (point[i] == KRY_POINT_C) continue;
-        if (depends_on_c(S, point, i))
-            point[i] = KRY_POINT_F;
-        else
-            open[still++] = i;
-    }
-    return still;
-}
-
-kry_status kryi_pmis(const kryi_csr *S, char *point, int64_t *count)
+/* *dev := the device host, or c->dev where the library has no kernels for it. */
+static kry_status find_device(const kryi_coarsen *c, kry_device **dev)
 {
     kry_status st = KRY_OK;
-    const size_t n = (size_t)S->rows;
-    uint64_t *rank = NULL;
-    int32_t *open = NULL;
-    bool *beaten = NULL;
 
-    *count = 0;
-    TRY(kryi_alloc(n, sizeof *rank, &rank));
-    TRY(kryi_alloc(n, sizeof *open, &open));
-    TRY(kryi_alloc(n, sizeof *beaten, &beaten));
-    for (int64_t left = rank_points(S, rank, point, open); left > 0;)
-        left = decide(S, rank, point, open, left, beaten);
-    for (size_t i = 0; i < n; i++) *count += point[i] == KRY_POINT_C;
+    if (!kryi_device_is_host(c->dev) && kryi_host_check_kernels() == KRY_OK)
+        return find_host(c->dev, dev);
+    CHECK(c->dev->info.fp64, KRY_ERR_UNSUPPORTED,
+          "%s: classical coarsening takes double precision, which neither the device has nor the "
+          "device host, for which kry was built without kernels (host_kernels); take aggregation",
+          c->who);
+    *dev = kry_device_retain(c->dev);
 done:
-    free(beaten);
-    free(open);
-    free(rank);
     return st;
 }
-
-/* ---- the coarsener --------------------------------------------------------------------------- */
 
 static kry_status classical_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
 {
     kry_status st = KRY_OK;
+    kryi_device_csr here = { 0 };
     classical *k = NULL;
-    int64_t count;
 
     *P = (kryi_csr){ 0 };
+    *kept = NULL;
+    CHECK(kryi_csr_nnz(A) <= INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "%s: classical coarsening is for levels of up to 2^31-1 entries, not for %lld; take "
+          "aggregation",
+          c->who, (long long)kryi_csr_nnz(A));
     TRY(kryi_alloc(1, sizeof *k, &k));
-    TRY(kryi_alloc((size_t)A->rows, 1, &k->point));
-    TRY(kryi_classical_strength(A, c->strength, &k->S));
-    TRY(kryi_pmis(&k->S, k->point, &count));
-    TRY(kryi_interpolate(A, &k->S, k->point, P));
-    TRY(kryi_csr_copy_pattern(P, &k->places));
-    restrict_vectors(c, k->point, A->rows);
+    TRY(find_device(c, &k->dev));
+    TRY(kryi_device_csr_upload(k->dev, A, &here));
+    TRY(device_create(c, &here, &k->P, &k->splitting));
+    if (!k->splitting) goto done;
+    TRY(kryi_device_csr_download(&k->P, P));
+    kryi_buffer_release(k->dev, &k->P.val);
     *kept = k, k = NULL;
 done:
+    kryi_device_csr_release(&here);
     classical_destroy(k);
-    if (st < 0) kryi_csr_release(P);
     return st;
 }
 
 static kry_status classical_update(const kryi_csr *A, void *kept, kryi_csr *P)
 {
     kry_status st = KRY_OK;
-    const classical *k = kept;
+    classical *k = kept;
+    kryi_device_csr here = { 0 };
 
-    TRY(kryi_csr_copy_pattern(&k->places, P));
-    TRY(kryi_interpolate(A, &k->S, k->point, P));
+    TRY(kryi_device_csr_upload(k->dev, A, &here));
+    TRY(kryi_buffer_create(k->dev, (size_t)k->P.nnz * sizeof(double), &k->P.val));
+    TRY(device_update(&here, k->splitting, &k->P));
+    TRY(kryi_device_csr_download(&k->P, P));
 done:
-    if (st < 0) kryi_csr_release(P);
+    kryi_buffer_release(k->dev, &k->P.val);
+    kryi_device_csr_release(&here);
     return st;
 }
 
 const kryi_coarsener kryi_classical_coarsening = {
     .name = "classical coarsening",
-    .on_device = &kryi_device_classical,
+    .on_device = &on_device,
     .create = classical_create,
     .update = classical_update,
     .destroy = classical_destroy,

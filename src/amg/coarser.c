@@ -11,6 +11,22 @@ void kryi_coarser_release(kryi_coarser *c)
     kryi_csr_release(&c->P);
 }
 
+kryi_couplings kryi_amg_couplings(const kryi_csr *A)
+{
+    const double *a = A->val;
+    kryi_couplings c = { 0 };
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            if (A->col[e] == i) continue;
+            if (a[e] > 0)
+                c.positive += a[e];
+            else
+                c.negative -= a[e];
+        }
+    return c;
+}
+
 kryi_row_look kryi_look_at_rows(const kryi_csr *A)
 {
     const double *val = A->val;

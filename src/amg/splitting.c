@@ -1,4 +1,4 @@
-/* splitting.c - strong couplings and independent sets of classical coarsening on a device. Kernels:
+/* splitting.c - strong couplings and independent sets of classical coarsening. Kernels:
  * cl/amg/splitting.cl. */
 #include "amg/classical.h"
 #include "device/launch.h"

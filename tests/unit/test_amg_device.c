@@ -257,6 +257,7 @@ static void level__nodes_as_on_the_host(void **state)
             if (i > n / 2 && m > 2) V[i * m + 2] = 3 * V[i * m] - V[i * m + 1];
         }
         const kryi_coarsen how = { .who = "test",
+                                   .dev = device(),
                                    .strength = node_kinds[k].strength,
                                    .block = node_kinds[k].block,
                                    .vectors = m,
@@ -276,7 +277,9 @@ static void level__as_on_the_host(void **state)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kryi_csr A = matrix_of(kinds[k].coupling, kinds[k].n);
         kryi_csr B = times(&A, 1.7);
-        const kryi_coarsen how = { .who = "test", .strength = 0.25, .block = 1, .vectors = 1 };
+        const kryi_coarsen how = {
+            .who = "test", .dev = device(), .strength = 0.25, .block = 1, .vectors = 1
+        };
         try_level(kinds[k].name, &kryi_smoothed_aggregation, &how, &A, &B);
         try_level(kinds[k].name, &kryi_classical_coarsening, &how, &A, &B);
         kryi_csr_release(&B);
