@@ -129,7 +129,7 @@ kry_status kryi_splitting_signs(const kryi_device_csr *A, double *positive, doub
     kry_device *dev = A->dev;
     const cl_int n = (cl_int)A->rows;
     const int64_t groups = kryi_groups_for_sums(dev, KRY_F32, 4 * A->rows);
-    const kry_type type = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type type = kryi_acc_type(dev);
     const size_t bytes = 2 * (size_t)groups * kry_type_size(type);
     cl_mem part = NULL;
     void *sums = NULL;

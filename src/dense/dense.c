@@ -106,7 +106,7 @@ static kry_status sums_of(const kry_vec *A, bool of_rows, double **sums)
     const int64_t count = of_rows ? A->n : A->k,
                   groups = of_rows ? kryi_groups_for(dev, A->type, A->n * 16)
                                    : kryi_groups_at_most(dev, A->k);
-    const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type acc = kryi_acc_type(dev);
     cl_mem buffer = NULL;
     void *host = NULL;
     double *out = NULL;

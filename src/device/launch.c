@@ -71,8 +71,7 @@ kry_status kryi_shape_fit(kry_device *dev)
         !clGetDeviceInfo(dev->id, WARP_SIZE_NV, sizeof lanes, &lanes, NULL))
         return KRY_OK;
     while (most < (size_t)dev->info.max_group) {
-        TRY(kryi_kernel_get(dev, "vec", dev->info.fp64 ? KRY_F64 : KRY_F32, "", "vec_dot",
-                            &kernel));
+        TRY(kryi_kernel_get(dev, "vec", kryi_acc_type(dev), "", "vec_dot", &kernel));
         TRY(kryi_kernel_ready(dev, kernel));
         if (!asks_largest_group(dev, kernel, &most) || most >= (size_t)dev->info.max_group) break;
         dev->info.max_group = smaller_group(dev->info.max_group, most);
@@ -277,14 +276,13 @@ int64_t kryi_groups_at_most(const kry_device *dev, int64_t groups)
 kryi_scalar kryi_scalar_of(const kry_device *dev, double value)
 {
     kryi_scalar s = { .f64 = 0 };
-    if (dev->info.fp64)
-        s.f64 = value;
-    else
-        s.f32 = (float)value;
+    kryi_number_put(kryi_acc_type(dev), &s, 0, value);
     return s;
 }
 
-size_t kryi_acc_size(const kry_device *dev) { return dev->info.fp64 ? 8 : 4; }
+kry_type kryi_acc_type(const kry_device *dev) { return dev->info.fp64 ? KRY_F64 : KRY_F32; }
+
+size_t kryi_acc_size(const kry_device *dev) { return kry_type_size(kryi_acc_type(dev)); }
 
 kry_status kryi_launch_range(kry_device *dev, kryi_kernel *kernel, kryi_range range,
                              const kry_arg *args, size_t count)

@@ -25,13 +25,15 @@ kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, con
 kry_status kryi_run(kry_device *dev, const char *stem, kry_type type, const char *defines,
                     const char *name, int64_t groups, const kry_arg *args, size_t count);
 
-/* A scalar argument of type ACC: 8 bytes where the device has double, else 4. */
+/* The type ACC of kernels: double where the device has it. */
+kry_type kryi_acc_type(const kry_device *dev);
+size_t kryi_acc_size(const kry_device *dev);
+/* A scalar argument of type ACC. */
 typedef union kryi_scalar {
     double f64;
     float f32;
 } kryi_scalar;
 kryi_scalar kryi_scalar_of(const kry_device *dev, double value);
-size_t kryi_acc_size(const kry_device *dev);
 #define ARG_ACC(dev, s)          \
     {                            \
         kryi_acc_size(dev), &(s) \

@@ -118,7 +118,7 @@ done:
 static kry_status write_identity(block_cg *S)
 {
     kry_status st = KRY_OK;
-    const kry_type acc = S->W.poll.dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type acc = kryi_acc_type(S->W.poll.dev);
     const int k = S->W.columns, square = k * k, count = SMALL * square + 1;
     void *small = NULL;
 

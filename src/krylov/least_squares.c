@@ -152,7 +152,7 @@ static kry_status read_estimates(least_squares *S)
 {
     kry_status st = KRY_OK;
     kry_device *dev = S->W.poll.dev;
-    const kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type acc = kryi_acc_type(dev);
     double room[STATE_SIZE], v[STATE_SIZE];
 
     TRY(kryi_buffer_read(dev, S->W.poll.state, 0, STATE_SIZE * kryi_acc_size(dev), room));

@@ -247,7 +247,7 @@ static kry_status keep_scalars(pcg *S, const kryi_cycle *c)
     cl_mem step = S->W.poll.step;
     kryi_scalar last[STATE_SIZE];
     size_t bytes = STATE_SIZE * kryi_acc_size(dev);
-    kry_type acc = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    kry_type acc = kryi_acc_type(dev);
 
     TRY(kryi_buffer_read(dev, step, 0, bytes, last));
     kryi_number_put(acc, last, STATE_STOP, KRY_END_NONE);

@@ -24,7 +24,7 @@ static char *copy_of(const kryi_poll *poll, int batch)
 
 static double number_of(const kryi_poll *poll, int batch, int64_t i)
 {
-    return kryi_number_at(poll->dev->info.fp64 ? KRY_F64 : KRY_F32, copy_of(poll, batch), i);
+    return kryi_number_at(kryi_acc_type(poll->dev), copy_of(poll, batch), i);
 }
 
 kry_status kryi_poll_create(const kryi_krylov *K, int columns, kryi_poll *poll)
@@ -95,7 +95,7 @@ static kry_status write_scalars(kryi_poll *poll)
 {
     kry_status st = KRY_OK;
     const kryi_cycle *c = poll->c;
-    const kry_type acc = poll->dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type acc = kryi_acc_type(poll->dev);
     const size_t bytes = STATE_SIZE * (size_t)poll->columns * kryi_acc_size(poll->dev);
     char *first =
         poll->pinned.host + 2 * batch_bytes(poll); /* behind what is read of two batches */

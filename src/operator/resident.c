@@ -186,7 +186,7 @@ done:
 
 static double out_at(const kryi_resident_cg *R, int i)
 {
-    return kryi_number_at(R->dev->info.fp64 ? KRY_F64 : KRY_F32, R->host_out, i);
+    return kryi_number_at(kryi_acc_type(R->dev), R->host_out, i);
 }
 
 /* Run a chunk of iterations and read its results. */

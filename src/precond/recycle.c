@@ -92,7 +92,7 @@ void kryi_recycle_begin(kryi_recycle *R)
 
 static double logged(const kryi_recycle *R, int column, int scalar)
 {
-    const kry_type acc = R->V->dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type acc = kryi_acc_type(R->V->dev);
     return kryi_number_at(acc, R->read, (int64_t)column * STATE_SIZE + scalar);
 }
 

@@ -145,7 +145,7 @@ static kry_status read_out(const lanczos *l, double out[2 * KRY_LANCZOS_STEPS])
 {
     kry_status st = KRY_OK;
     kry_device *dev = l->A->dev;
-    const kry_type type = kryi_acc_size(dev) == sizeof(double) ? KRY_F64 : KRY_F32;
+    const kry_type type = kryi_acc_type(dev);
     double numbers[2 * KRY_LANCZOS_STEPS];
 
     TRY(kryi_buffer_read(dev, l->out, 0, 2 * KRY_LANCZOS_STEPS * kryi_acc_size(dev), numbers));

@@ -61,7 +61,7 @@ kry_status kryi_team_measure(kry_device *dev, double *speed)
     kry_status st = KRY_OK;
     cl_mem x = NULL, y = NULL;
     /* Most solves want these kernels, too. */
-    const kry_type type = dev->info.fp64 ? KRY_F64 : KRY_F32;
+    const kry_type type = kryi_acc_type(dev);
     const int64_t n = BYTES / (int64_t)kry_type_size(type), first = 0;
 
     *speed = 0;
