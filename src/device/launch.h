@@ -9,6 +9,11 @@
 #define ARG(x) KRY_ARG(x)
 /* Two arguments: the buffer of a vector or a block, and the element of it at which the numbers begin. */
 #define ARG_VEC(v) ARG((v)->buffer), ARG((v)->first)
+/* Two arguments: the partial sums of a launch, and how many there are. */
+#define ARG_SUM(sum) ARG((sum)->buffer), ARG((sum)->count)
+/* The last two parameters of the functions below: the arguments of the kernel in its order, and their number. */
+#define ARGS(...) \
+    (const kry_arg[]){ __VA_ARGS__ }, sizeof((const kry_arg[]){ __VA_ARGS__ }) / sizeof(kry_arg)
 
 /* The work-groups of a launch. */
 typedef struct kryi_range {

@@ -54,13 +54,10 @@ static kry_status test_residual(bicgstab *S, bool only_test)
 {
     const kryi_poll *poll = &S->W.poll;
     const cl_int only = only_test, is_first = poll->iteration == poll->start;
-    const kry_arg args[] = {
-        ARG(poll->iteration), ARG(poll->slot),    ARG(only),           ARG(is_first),
-        ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->rho->buffer), ARG(S->rho->count),
-        ARG(poll->state),     ARG(poll->history), ARG(S->scalars),
-    };
-    return kryi_launch_range(poll->dev, S->begin, (kryi_range){ 1, .columns = S->W.columns }, args,
-                             COUNT(args));
+    return kryi_launch_range(poll->dev, S->begin, (kryi_range){ 1, .columns = S->W.columns },
+                             ARGS(ARG(poll->iteration), ARG(poll->slot), ARG(only), ARG(is_first),
+                                  ARG_SUM(S->rr), ARG_SUM(S->rho), ARG(poll->state),
+                                  ARG(poll->history), ARG(S->scalars)));
 }
 
 /* u_c := r_c - beta u_c,  u_(j+1) := A M u_j,  y += alpha u_0,  r_c -= alpha u_(c+1),  r_(j+1) := A M r_j */
@@ -70,31 +67,19 @@ static kry_status step(bicgstab *S, cl_int j)
     const kryi_poll *poll = &S->W.poll;
     kry_vec *y = solution_of(S);
     const int64_t n = S->R->n, pitch = S->R->ld, ld = stride_of(S);
-    const kry_arg direction[] = {
-        ARG(n),           ARG(j),          ARG(pitch),        ARG(ld),
-        ARG(poll->state), ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer)
-    };
+    const kryi_range range = { kryi_groups_for(poll->dev, y->type, n), .columns = S->W.columns };
 
-    TRY(kryi_launch_range(
-        poll->dev, S->direction,
-        (kryi_range){ kryi_groups_for(poll->dev, y->type, n), .columns = S->W.columns }, direction,
-        COUNT(direction)));
+    TRY(kryi_launch_range(poll->dev, S->direction, range,
+                          ARGS(ARG(n), ARG(j), ARG(pitch), ARG(ld), ARG(poll->state),
+                               ARG(S->scalars), ARG(S->R->buffer), ARG(S->U->buffer))));
     TRY(kryi_krylov_multiply(S->W.K, &S->u[j], S->t, &S->u[j + 1]));
     TRY(kryi_vec_dot_pair(&S->u[j + 1], S->shadow, S->gamma));
     TRY(kryi_layout_reduce(y->layout, &S->gamma, 1));
-    const kry_arg rest[] = { ARG(j),
-                             ARG(pitch),
-                             ARG(ld),
-                             ARG(poll->state),
-                             ARG(S->scalars),
-                             ARG(S->gamma->buffer),
-                             ARG(S->gamma->count),
-                             ARG(S->R->buffer),
-                             ARG(S->U->buffer),
-                             ARG_VEC(y),
-                             ARG(y->ld),
-                             ARG(S->rr->buffer) };
-    TRY(kryi_launch_rows(&S->r[0], S->step, rest, COUNT(rest), S->rr));
+    TRY(kryi_launch_rows(&S->r[0], S->step,
+                         ARGS(ARG(j), ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->scalars),
+                              ARG_SUM(S->gamma), ARG(S->R->buffer), ARG(S->U->buffer), ARG_VEC(y),
+                              ARG(y->ld), ARG(S->rr->buffer)),
+                         S->rr));
     TRY(kryi_krylov_multiply(S->W.K, &S->r[j], S->t, &S->r[j + 1]));
     if (j + 1 < S->l) TRY(kryi_vec_dot_pair(&S->r[j + 1], S->shadow, S->rho));
 done:
@@ -108,27 +93,20 @@ static kry_status reduce(bicgstab *S)
     const kryi_poll *poll = &S->W.poll;
     kry_vec *y = solution_of(S);
     const int64_t pitch = S->R->ld, ld = stride_of(S);
-    const kry_arg products[] = { ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->R->buffer),
-                                 ARG(S->gram->buffer) };
 
-    TRY(kryi_launch_rows(&S->r[0], S->all_products, products, COUNT(products), S->gram));
+    TRY(kryi_launch_rows(
+        &S->r[0], S->all_products,
+        ARGS(ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->R->buffer), ARG(S->gram->buffer)),
+        S->gram));
     TRY(kryi_layout_reduce(y->layout, &S->gram, 1));
-    const kry_arg scalars[] = { ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state),
-                                ARG(S->scalars) };
-    TRY(kryi_launch_range(poll->dev, S->minimise, (kryi_range){ 1, .columns = S->W.columns },
-                          scalars, COUNT(scalars)));
-    const kry_arg rest[] = { ARG(pitch),
-                             ARG(ld),
-                             ARG(poll->state),
-                             ARG(S->scalars),
-                             ARG(S->R->buffer),
-                             ARG(S->U->buffer),
-                             ARG_VEC(y),
-                             ARG(y->ld),
-                             ARG(S->shadow->buffer),
-                             ARG(S->rr->buffer),
-                             ARG(S->rho->buffer) };
-    TRY(kryi_launch_rows(&S->r[0], S->reduce, rest, COUNT(rest), S->rr));
+    TRY(kryi_launch_range(
+        poll->dev, S->minimise, (kryi_range){ 1, .columns = S->W.columns },
+        ARGS(ARG(S->gram->count), ARG(S->gram->buffer), ARG(poll->state), ARG(S->scalars))));
+    TRY(kryi_launch_rows(&S->r[0], S->reduce,
+                         ARGS(ARG(pitch), ARG(ld), ARG(poll->state), ARG(S->scalars),
+                              ARG(S->R->buffer), ARG(S->U->buffer), ARG_VEC(y), ARG(y->ld),
+                              ARG(S->shadow->buffer), ARG(S->rr->buffer), ARG(S->rho->buffer)),
+                         S->rr));
     S->rho->count = S->rr->count;
 done:
     return st;
@@ -148,23 +126,9 @@ done:
     return st;
 }
 
-/* The shadow of each column is r; but random where r was of no use. */
-static kry_status choose_shadows(bicgstab *S)
-{
-    enum { STREAM_SHADOW = 7 };
-    kry_status st = KRY_OK;
-
-    TRY(kry_vec_copy(&S->r[0], S->shadow));
-    for (int j = 0; j < S->W.columns; j++) {
-        kry_vec shadow = kryi_vec_column(S->shadow, j);
-        if (S->W.poll.c[j].stopping->alternative) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
-    }
-done:
-    return st;
-}
-
 static kry_status begin(bicgstab *S, kryi_cycle *c)
 {
+    enum { STREAM_SHADOW = 7 };
     static const double zeros[SCALARS];
     kry_status st = KRY_OK;
     kry_device *dev = S->W.poll.dev;
@@ -172,7 +136,11 @@ static kry_status begin(bicgstab *S, kryi_cycle *c)
 
     TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     TRY(kry_vec_copy(kryi_cycle_r(c), &S->r[0]));
-    TRY(choose_shadows(S));
+    TRY(kry_vec_copy(&S->r[0], S->shadow));
+    for (int j = 0; j < S->W.columns; j++) { /* random where r was of no use */
+        kry_vec shadow = kryi_vec_column(S->shadow, j);
+        if (c[j].stopping->alternative) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
+    }
     for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
     if (S->y) TRY(kry_vec_fill(S->y, 0));
     TRY(kry_vec_dot_sum(&S->r[0], &S->r[0], S->rr));
@@ -216,16 +184,16 @@ static kry_status allocate(bicgstab *S)
     const int k = S->W.columns;
     const size_t scalars = (size_t)k * SCALARS * kryi_acc_size(W->poll.dev);
 
-    TRY(kryi_workspace_vectors(W, (int64_t)k * (S->l + 1), VECTORS_AT(&S->R, &S->U), 2));
+    TRY(kryi_workspace_vectors(W, (int64_t)k * (S->l + 1), VECTORS_AT(&S->R, &S->U)));
     for (int i = 0; i <= S->l; i++) {
-        S->r[i] = kryi_vec_column(S->R, (int64_t)k * i),
-        S->u[i] = kryi_vec_column(S->U, (int64_t)k * i);
-        S->r[i].k = S->u[i].k = k;
+        S->r[i] = kryi_vec_columns(S->R, (int64_t)k * i, k);
+        S->u[i] = kryi_vec_columns(S->U, (int64_t)k * i, k);
     }
-    TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->shadow, &S->y, &S->t), S->W.K->M ? 3 : 1));
-    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->rr), 1));
-    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho, &S->gamma), 2));
-    TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, SUMS_AT(&S->gram), 1));
+    TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->shadow)));
+    if (W->K->M) TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->y, &S->t)));
+    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->rr)));
+    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho, &S->gamma)));
+    TRY(kryi_workspace_sums(W, (S->l + 1) * (S->l + 2) / 2, SUMS_AT(&S->gram)));
     TRY(kryi_workspace_buffer(W, scalars, &S->scalars));
 done:
     return st;
@@ -240,14 +208,12 @@ static kry_status bicgstab_create(void *self)
 
     S->l = (int)K->width;
     TRY(allocate(S));
-    const kryi_named_kernel kernels[] = {
-        { "bicgstab_begin", &S->begin },       { "bicgstab_direction", &S->direction },
-        { "bicgstab_step", &S->step },         { "bicgstab_gram", &S->all_products },
-        { "bicgstab_minimise", &S->minimise }, { "bicgstab_reduce", &S->reduce }
-    };
     snprintf(defines, sizeof defines, "-DKRY_UNALIGNED -DDEGREE=%d", S->l);
-    TRY(kryi_kernels_get(K->A->dev, "bicgstab", K->A->shape.type, defines, kernels,
-                         COUNT(kernels)));
+    TRY(kryi_workspace_kernels(
+        &S->W, "bicgstab", defines,
+        KERNELS_AT({ "bicgstab_begin", &S->begin }, { "bicgstab_direction", &S->direction },
+                   { "bicgstab_step", &S->step }, { "bicgstab_gram", &S->all_products },
+                   { "bicgstab_minimise", &S->minimise }, { "bicgstab_reduce", &S->reduce })));
 done:
     return st;
 }
@@ -260,23 +226,17 @@ static double bicgstab_bytes(const void *self)
     return kryi_krylov_bytes(S->W.K, 2, 3 * l + 13 + 6 / l);
 }
 
-#define OMEGA_IS_ZERO                                                                             \
-    {                                                                                             \
-        "omega",                                                                                  \
-            "leaves the residual as it is, for A r is orthogonal to r, or nearly: take a larger " \
-            "l "                                                                                  \
-            "or method=gmres",                                                                    \
-            KRY_BROKE_DOWN                                                                        \
-    }
-
 const kryi_method kryi_bicgstab_method = {
     .kind = "bicgstab",
     .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "l", USUAL, MOST },
-    .precond = OMEGA_IS_ZERO,
-    .no_precond = OMEGA_IS_ZERO,
+    .precond = { "omega",
+                 "leaves the residual as it is, for A r is orthogonal to r, or nearly: take a "
+                 "larger l or "
+                 "method=gmres",
+                 KRY_BROKE_DOWN },
     .matrix = { "rho or u's", "allows no other step, nor does it with a random shadow",
                 KRY_BROKE_DOWN },
     .size = sizeof(bicgstab),

@@ -73,12 +73,10 @@ static kry_status orthogonalise(block_cg *S, cl_int what)
 {
     const kryi_poll *poll = &S->W.poll;
     const cl_mem squares = S->W.K->M ? S->squares : S->inner;
-    const kry_arg args[] = {
-        ARG(what),    ARG(poll->iteration), ARG(poll->slot),    ARG(S->inner),
-        ARG(squares), ARG(poll->state),     ARG(poll->history), ARG(S->small)
-    };
 
-    return kryi_launch(poll->dev, S->orthogonalise, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->orthogonalise, 1,
+                       ARGS(ARG(what), ARG(poll->iteration), ARG(poll->slot), ARG(S->inner),
+                            ARG(squares), ARG(poll->state), ARG(poll->history), ARG(S->small)));
 }
 
 static kry_status check_residual(void *self) { return orthogonalise(self, TESTS); }
@@ -88,10 +86,10 @@ static kry_status turn_block(block_cg *S, cl_int first)
 {
     const kry_vec *Q = S->Q;
     const cl_mem Y = S->Y ? S->Y->buffer : NULL;
-    const kry_arg args[] = { ARG(Q->n),      ARG(Q->ld), ARG(first),       ARG(S->small),
-                             ARG(Q->buffer), ARG(Y),     ARG(S->P->buffer) };
 
-    return kryi_launch(Q->dev, S->turn, kryi_groups_for(Q->dev, Q->type, Q->n), args, COUNT(args));
+    return kryi_launch(Q->dev, S->turn, kryi_groups_for(Q->dev, Q->type, Q->n),
+                       ARGS(ARG(Q->n), ARG(Q->ld), ARG(first), ARG(S->small), ARG(Q->buffer),
+                            ARG(Y), ARG(S->P->buffer)));
 }
 
 /* T := A P,  alpha,  X += P alpha C,  W := Q - T alpha */
@@ -182,9 +180,9 @@ static kry_status allocate(block_cg *S)
     const int64_t across = (k + TILE - 1) / TILE,
                   wanted = kryi_groups_for_sums(dev, K->A->shape.type, W->n);
     const int64_t most = kryi_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
-    kry_vec **const blocks[] = { &S->P, &S->T, &S->Q, &S->Y };
 
-    TRY(kryi_workspace_vectors(W, k, blocks, COUNT(blocks) - (K->M ? 0 : 1)));
+    TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->P, &S->T, &S->Q)));
+    if (K->M) TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->Y)));
     S->tiles = across * across;
     S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
     TRY(kryi_workspace_buffer(W, (size_t)S->shares * square * sizeof(kryi_partial), &S->part));

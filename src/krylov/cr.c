@@ -27,25 +27,12 @@ static kry_status direct(cr *S, int64_t n)
 {
     const kryi_poll *poll = &S->W.poll;
     const kry_vec *z = S->z ? S->z : S->W.poll.c->r;
-    const kry_arg args[] = {
-        ARG(poll->iteration),
-        ARG(poll->slot),
-        ARG_ACC(poll->dev, poll->target2),
-        ARG(S->rr->buffer),
-        ARG(S->rr->count),
-        ARG(S->rho->buffer),
-        ARG(S->rho->count),
-        ARG(poll->step),
-        ARG(poll->state),
-        ARG(poll->history),
-        ARG(n),
-        ARG(z->buffer),
-        ARG(S->w->buffer),
-        ARG(S->p->buffer),
-        ARG(S->q->buffer),
-    };
     const int64_t groups = kryi_groups_for_sums(poll->dev, z->type, n);
-    return kryi_launch(poll->dev, S->direction, groups, args, COUNT(args));
+    return kryi_launch(
+        poll->dev, S->direction, groups,
+        ARGS(ARG(poll->iteration), ARG(poll->slot), ARG_ACC(poll->dev, poll->target2),
+             ARG_SUM(S->rr), ARG_SUM(S->rho), ARG(poll->step), ARG(poll->state), ARG(poll->history),
+             ARG(n), ARG(z->buffer), ARG(S->w->buffer), ARG(S->p->buffer), ARG(S->q->buffer)));
 }
 
 static kry_status check_residual(void *self) { return direct(self, 0); }
@@ -56,14 +43,14 @@ static kry_status step(cr *S)
     kry_status st = KRY_OK;
     kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r, *z = S->z ? S->z : r;
     const cl_mem y_numbers = S->y ? S->y->buffer : NULL, z_numbers = S->z ? S->z->buffer : NULL;
-    const kry_arg rest[] = { ARG(S->W.poll.state), ARG(S->W.poll.step), ARG(S->qy->buffer),
-                             ARG(S->qy->count),    ARG(S->p->buffer),   ARG(S->q->buffer),
-                             ARG_VEC(x),           ARG(r->buffer),      ARG(S->rr->buffer),
-                             ARG(y_numbers),       ARG(z_numbers) };
 
     TRY(S->y ? kryi_op_run_dot(S->W.K->M, S->q, S->y, S->qy) : kry_vec_dot_sum(S->q, S->q, S->qy));
     TRY(kryi_layout_reduce(x->layout, &S->qy, 1));
-    TRY(kryi_launch_rows(x, S->step, rest, COUNT(rest), S->rr));
+    TRY(kryi_launch_rows(x, S->step,
+                         ARGS(ARG(S->W.poll.state), ARG(S->W.poll.step), ARG_SUM(S->qy),
+                              ARG(S->p->buffer), ARG(S->q->buffer), ARG_VEC(x), ARG(r->buffer),
+                              ARG(S->rr->buffer), ARG(y_numbers), ARG(z_numbers)),
+                         S->rr));
     TRY(kryi_op_run_dot(S->W.K->A, z, S->w, S->rho));
 done:
     return st;
@@ -96,13 +83,12 @@ static kry_status cr_create(void *self)
 {
     kry_status st = KRY_OK;
     cr *S = self;
-    const kryi_krylov *K = S->W.K;
-    kry_vec **const vectors[] = { &S->w, &S->p, &S->q, &S->z, &S->y };
-    TRY(kryi_workspace_vectors(&S->W, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rho, &S->qy, &S->rr), 3));
-    const kryi_named_kernel kernels[] = { { "cr_direction", &S->direction },
-                                          { "cr_step", &S->step } };
-    TRY(kryi_kernels_get(K->A->dev, "cr", K->A->shape.type, "", kernels, COUNT(kernels)));
+
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->w, &S->p, &S->q)));
+    if (S->W.K->M) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z, &S->y)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rho, &S->qy, &S->rr)));
+    TRY(kryi_workspace_kernels(
+        &S->W, "cr", "", KERNELS_AT({ "cr_direction", &S->direction }, { "cr_step", &S->step })));
 done:
     return st;
 }

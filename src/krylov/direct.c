@@ -174,8 +174,8 @@ static kry_status direct_create(void *self)
     if (S->factor.engine) S->most = fmin(16 * S->factor.cost.bytes + 1e6, kryi_factor_memory());
     TRY(factor(S));
     TRY(kryi_alloc((size_t)K->A->shape.rows, sizeof *S->host, &S->host));
-    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr), 1));
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr)));
 done:
     return st;
 }

@@ -42,11 +42,8 @@ typedef struct gmres {
     kry_vec *z, *t; /* M u_j; V y. NULL without M, and for FGMRES */
     kry_sum *dots;  /* of a strip of columns with u_j and w */
     kryi_kernel *begin, *test, *finish, *update, *rotate, *solve;
-    cl_mem scalars;
+    cl_mem scalars; /* 2 m (m + 4) + 9: cl/krylov/gmres.cl says what they are */
 } gmres;
-
-/* cl/krylov/gmres.cl says what they are. */
-static size_t count_scalars(int m) { return 2 * (size_t)m * (size_t)(m + 4) + 9; }
 
 /* ---- a step ------------------------------------------------------------------------------------ */
 
@@ -84,9 +81,9 @@ static kry_status project(gmres *S)
         sum->width = width;
         TRY(kryi_vec_dots(&strip, &both, sum));
         TRY(kryi_layout_reduce(both.layout, &sum, 1));
-        const kry_arg args[] = { ARG(S->m),       ARG(first),       ARG(width),
-                                 ARG(sum->count), ARG(sum->buffer), ARG(S->scalars) };
-        TRY(kryi_launch(S->W.poll.dev, S->finish, width, args, COUNT(args)));
+        TRY(kryi_launch(S->W.poll.dev, S->finish, width,
+                        ARGS(ARG(S->m), ARG(first), ARG(width), ARG(sum->count), ARG(sum->buffer),
+                             ARG(S->scalars))));
     }
 done:
     return st;
@@ -96,15 +93,10 @@ done:
 static kry_status rotate(gmres *S)
 {
     const kryi_poll *poll = &S->W.poll;
-    const kry_arg args[] = { ARG(S->m),
-                             ARG(S->j),
-                             ARG(poll->iteration),
-                             ARG(poll->slot),
-                             ARG_ACC(poll->dev, poll->target2),
-                             ARG(poll->state),
-                             ARG(poll->history),
-                             ARG(S->scalars) };
-    return kryi_launch(poll->dev, S->rotate, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->rotate, 1,
+                       ARGS(ARG(S->m), ARG(S->j), ARG(poll->iteration), ARG(poll->slot),
+                            ARG_ACC(poll->dev, poll->target2), ARG(poll->state), ARG(poll->history),
+                            ARG(S->scalars)));
 }
 
 /* v_j and u_(j+1) in the places of u_j and w */
@@ -113,23 +105,9 @@ static kry_status update(gmres *S)
     const kryi_poll *poll = &S->W.poll;
     const kry_vec *V = S->V;
     const kry_vec u = kryi_vec_column(V, S->j), w = kryi_vec_column(V, S->j + 1);
-    const kry_arg args[] = { ARG(u.n),       ARG(S->m),        ARG(S->j),
-                             ARG(V->ld),     ARG(poll->state), ARG(S->scalars),
-                             ARG(V->buffer), ARG_VEC(&u),      ARG_VEC(&w) };
-    return kryi_launch(poll->dev, S->update, kryi_groups_for_sums(poll->dev, u.type, u.n), args,
-                       COUNT(args));
-}
-
-static kry_status step(gmres *S)
-{
-    kry_status st = KRY_OK;
-
-    TRY(multiply(S));
-    TRY(project(S));
-    TRY(rotate(S));
-    TRY(update(S));
-done:
-    return st;
+    return kryi_launch(poll->dev, S->update, kryi_groups_for_sums(poll->dev, u.type, u.n),
+                       ARGS(ARG(u.n), ARG(S->m), ARG(S->j), ARG(V->ld), ARG(poll->state),
+                            ARG(S->scalars), ARG(V->buffer), ARG_VEC(&u), ARG_VEC(&w)));
 }
 
 /* ---- a cycle ----------------------------------------------------------------------------------- */
@@ -138,11 +116,11 @@ done:
 static kry_status combine(gmres *S, const kry_vec *V, cl_int adds, kry_vec *t)
 {
     const kry_vec *const vectors[] = { t };
-    const kry_arg args[] = { ARG(t->n),       ARG(S->m),      ARG(adds), ARG(V->ld),
-                             ARG(S->scalars), ARG(V->buffer), ARG_VEC(t) };
     kry_device *dev = S->W.poll.dev;
     return kryi_run(dev, "gmres", t->type, kryi_vec_alignment(vectors, 1), "gmres_combine",
-                    kryi_groups_for_sums(dev, t->type, t->n), args, COUNT(args));
+                    kryi_groups_for_sums(dev, t->type, t->n),
+                    ARGS(ARG(t->n), ARG(S->m), ARG(adds), ARG(V->ld), ARG(S->scalars),
+                         ARG(V->buffer), ARG_VEC(t)));
 }
 
 /* x := x + M V y of the steps that are complete, less what x has of it already */
@@ -152,9 +130,8 @@ static kry_status add_to_x(gmres *S)
     const kry_op *M = S->W.K->M;
     kry_vec *x = S->W.poll.c->x;
     const cl_int flexible = S->flexible;
-    const kry_arg args[] = { ARG(S->m), ARG(flexible), ARG(S->scalars) };
 
-    TRY(kryi_launch(x->dev, S->solve, 1, args, COUNT(args)));
+    TRY(kryi_launch(x->dev, S->solve, 1, ARGS(ARG(S->m), ARG(flexible), ARG(S->scalars))));
     if (S->Z || !M) return combine(S, S->Z ? S->Z : S->V, 1, x);
     TRY(combine(S, S->V, 0, S->t));
     TRY(M->table->apply(M->self, 1, S->t, 0, S->z));
@@ -168,28 +145,11 @@ static kry_status check_residual(void *self)
     kry_status st = KRY_OK;
     gmres *S = self;
     const kryi_poll *poll = &S->W.poll;
-    const kry_arg args[] = {
-        ARG(poll->iteration), ARG(poll->slot),  ARG_ACC(poll->dev, poll->target2),
-        ARG(S->scalars),      ARG(poll->state), ARG(poll->history)
-    };
 
-    TRY(kryi_launch(poll->dev, S->test, 1, args, COUNT(args)));
+    TRY(kryi_launch(poll->dev, S->test, 1,
+                    ARGS(ARG(poll->iteration), ARG(poll->slot), ARG_ACC(poll->dev, poll->target2),
+                         ARG(S->scalars), ARG(poll->state), ARG(poll->history))));
     if (kryi_stopping_shows_x(S->W.poll.c->stopping)) TRY(add_to_x(S)); /* for the monitor */
-done:
-    return st;
-}
-
-static kry_status begin(gmres *S, kryi_cycle *c)
-{
-    kry_status st = KRY_OK;
-    const kryi_scalar norm = kryi_scalar_of(S->W.poll.dev, c->norm);
-    kry_vec v = kryi_vec_column(S->V, 0);
-    const kry_arg args[] = { ARG(S->m), ARG_ACC(S->W.poll.dev, norm), ARG(S->scalars) };
-
-    S->j = 0;
-    TRY(kry_vec_axpby(1 / c->norm, c->r, 0, &v));
-    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, COUNT(args)));
-    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
 done:
     return st;
 }
@@ -200,18 +160,26 @@ static kry_status gmres_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    kryi_stopping *s = c->stopping;
+    kryi_poll *poll = &S->W.poll;
+    const kryi_scalar norm = kryi_scalar_of(poll->dev, c->norm);
+    kry_vec v = kryi_vec_column(S->V, 0);
     bool go = true;
 
-    TRY(begin(S, c));
-    for (; S->j < S->m; S->j++) {
-        TRY(kryi_poll_next(&S->W.poll, &go));
+    TRY(kry_vec_axpby(1 / c->norm, c->r, 0, &v));
+    TRY(kryi_launch(poll->dev, S->begin, 1,
+                    ARGS(ARG(S->m), ARG_ACC(poll->dev, norm), ARG(S->scalars))));
+    TRY(kryi_poll_begin(poll, c, check_residual, S));
+    for (S->j = 0; S->j < S->m; S->j++) {
+        TRY(kryi_poll_next(poll, &go));
         if (!go) break;
-        TRY(step(S));
+        TRY(multiply(S));
+        TRY(project(S));
+        TRY(rotate(S));
+        TRY(update(S));
     }
-    if (go) TRY(kryi_poll_close(&S->W.poll));
+    if (go) TRY(kryi_poll_close(poll));
     TRY(add_to_x(S));
-    kryi_stopping_retry(s, s->iteration == S->W.poll.start, false);
+    kryi_stopping_retry(c->stopping, c->stopping->iteration == poll->start, false);
 done:
     return st;
 }
@@ -223,28 +191,11 @@ static kry_status allocate_vectors(gmres *S, int m)
 {
     kry_status st = KRY_OK;
 
-    S->m = m;
-    TRY(kryi_workspace_vectors(&S->W, m + 1, VECTORS_AT(&S->V), 1));
-    if (S->flexible) TRY(kryi_workspace_vectors(&S->W, m, VECTORS_AT(&S->Z), 1));
+    TRY(kryi_workspace_vectors(&S->W, m + 1, VECTORS_AT(&S->V)));
+    if (S->flexible) TRY(kryi_workspace_vectors(&S->W, m, VECTORS_AT(&S->Z)));
     if (S->flexible || !S->W.K->M) return KRY_OK;
-    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z, &S->t), 2));
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z, &S->t)));
 done:
-    return st;
-}
-
-/* As many steps as were asked for; else as many as there is memory for, up to the usual number. */
-static kry_status choose_m(gmres *S)
-{
-    const int64_t wanted = S->W.K->width;
-    kryi_layout *layout = &S->W.K->A->dev->layout;
-    kry_status st;
-
-    for (int m = wanted ? (int)wanted : USUAL;; m /= 2) {
-        st = kryi_layout_join(layout, allocate_vectors(S, m));
-        if (st != KRY_ERR_MEMORY || wanted || m / 2 < LEAST) break;
-        kryi_workspace_clear(&S->W);
-    }
-    S->W.K->width = S->m;
     return st;
 }
 
@@ -252,21 +203,27 @@ static kry_status gmres_create(void *self)
 {
     kry_status st = KRY_OK;
     gmres *S = self;
-    const kryi_krylov *K = S->W.K;
+    kryi_krylov *K = S->W.K;
     kry_device *dev = K->A->dev;
+    int m = K->width ? (int)K->width : USUAL;
 
     S->flexible = K->method->flexible;
     S->W.poll.each_iteration = K->first && K->first->shape.traits & KRY_VARYING;
-    TRY(choose_m(S)); /* first of all, for it may clear the workspace */
-    const int width = 2 * (S->m + 1 < STRIP ? S->m + 1 : STRIP);
-    TRY(kryi_workspace_sums(&S->W, width, SUMS_AT(&S->dots), 1));
-    TRY(kryi_workspace_buffer(&S->W, count_scalars(S->m) * kryi_acc_size(dev), &S->scalars));
-    const kryi_named_kernel kernels[] = {
-        { "gmres_begin", &S->begin },   { "gmres_check", &S->test },
-        { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
-        { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve }
-    };
-    TRY(kryi_kernels_get(dev, "gmres", K->A->shape.type, "", kernels, COUNT(kernels)));
+    /* As many steps as were asked for; else as many as there is memory for, up to the usual number. */
+    while ((st = kryi_layout_join(&dev->layout, allocate_vectors(S, m))) == KRY_ERR_MEMORY &&
+           !K->width && m / 2 >= LEAST)
+        kryi_workspace_clear(&S->W), m /= 2;
+    TRY(st);
+    K->width = S->m = m;
+    const size_t scalars = 2 * (size_t)m * (size_t)(m + 4) + 9;
+    const int width = 2 * (m + 1 < STRIP ? m + 1 : STRIP);
+    TRY(kryi_workspace_sums(&S->W, width, SUMS_AT(&S->dots)));
+    TRY(kryi_workspace_buffer(&S->W, scalars * kryi_acc_size(dev), &S->scalars));
+    TRY(kryi_workspace_kernels(
+        &S->W, "gmres", "",
+        KERNELS_AT({ "gmres_begin", &S->begin }, { "gmres_check", &S->test },
+                   { "gmres_finish", &S->finish }, { "gmres_update", &S->update },
+                   { "gmres_rotate", &S->rotate }, { "gmres_solve", &S->solve })));
 done:
     return st;
 }

@@ -54,13 +54,7 @@ static kry_status direct(idr *S, cl_int k)
     const kry_vec *r = S->W.poll.c->r, *z = M ? S->z : r;
     const cl_mem removed = M ? NULL : S->G->buffer; /* with M in a launch of its own */
     const int64_t groups = kryi_groups_for(poll->dev, r->type, r->n);
-    const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG(S->products->buffer),
-                                ARG(S->products->count), ARG(S->scalars) };
-    const kry_arg removal[] = {
-        ARG(r->n),         ARG(S->s),        ARG(k),
-        ARG(S->G->ld),     ARG(poll->state), ARG(S->scalars),
-        ARG(S->G->buffer), ARG(r->buffer),   M ? (kry_arg)ARG(S->v->buffer) : (kry_arg){ 0 }
-    };
+    const kry_arg scalars[] = { ARG(S->s), ARG(k), ARG_SUM(S->products), ARG(S->scalars) };
     const kry_arg direction[] = { ARG(r->n),     ARG(S->s),        ARG(k),
                                   ARG(S->G->ld), ARG(poll->state), ARG(S->scalars),
                                   ARG(removed),  ARG(z->buffer),   ARG(S->U->buffer) };
@@ -68,7 +62,10 @@ static kry_status direct(idr *S, cl_int k)
     if (k == 0) TRY(multiply_by_P(S, r));
     TRY(kryi_launch(poll->dev, S->solve, 1, scalars, COUNT(scalars)));
     if (M) {
-        TRY(kryi_launch(poll->dev, S->remove, groups, removal, COUNT(removal)));
+        TRY(kryi_launch(poll->dev, S->remove, groups,
+                        ARGS(ARG(r->n), ARG(S->s), ARG(k), ARG(S->G->ld), ARG(poll->state),
+                             ARG(S->scalars), ARG(S->G->buffer), ARG(r->buffer),
+                             M ? (kry_arg)ARG(S->v->buffer) : (kry_arg){ 0 })));
         TRY(M->table->apply(M->self, 1, S->v, 0, S->z));
     }
     TRY(kryi_launch(poll->dev, S->direction, groups, direction, COUNT(direction)));
@@ -87,21 +84,14 @@ static kry_status step(idr *S, cl_int k)
     TRY(direct(S, k));
     TRY(A->table->apply(A->self, 1, &u, 0, &g));
     TRY(multiply_by_P(S, &g));
-    const kry_arg projection[] = {
-        ARG(S->s),        ARG(k),         ARG(S->products->buffer), ARG(S->products->count),
-        ARG(poll->state), ARG(S->scalars)
-    };
-    TRY(kryi_launch(poll->dev, S->project, 1, projection, COUNT(projection)));
-    const kry_arg rest[] = { ARG(k),
-                             ARG(S->G->ld),
-                             ARG(poll->state),
-                             ARG(S->scalars),
-                             ARG(S->G->buffer),
-                             ARG(S->U->buffer),
-                             ARG(S->W.poll.c->r->buffer),
-                             ARG_VEC(x),
-                             ARG(S->rr->buffer) };
-    TRY(kryi_launch_rows(S->W.poll.c->r, S->update, rest, COUNT(rest), S->rr));
+    TRY(kryi_launch(
+        poll->dev, S->project, 1,
+        ARGS(ARG(S->s), ARG(k), ARG_SUM(S->products), ARG(poll->state), ARG(S->scalars))));
+    TRY(kryi_launch_rows(S->W.poll.c->r, S->update,
+                         ARGS(ARG(k), ARG(S->G->ld), ARG(poll->state), ARG(S->scalars),
+                              ARG(S->G->buffer), ARG(S->U->buffer), ARG(S->W.poll.c->r->buffer),
+                              ARG_VEC(x), ARG(S->rr->buffer)),
+                         S->rr));
 done:
     return st;
 }
@@ -118,10 +108,11 @@ static kry_status reduce(idr *S)
     TRY(A->table->apply(A->self, 1, z, 0, S->t));
     TRY(kryi_vec_dot_pair(S->t, r, S->omega));
     TRY(kryi_layout_reduce(r->layout, &S->omega, 1));
-    const kry_arg rest[] = { ARG(S->omega->buffer), ARG(S->omega->count), ARG(S->W.poll.state),
-                             ARG(S->scalars),       ARG(S->t->buffer),    ARG(z_numbers),
-                             ARG(r->buffer),        ARG_VEC(x),           ARG(S->rr->buffer) };
-    TRY(kryi_launch_rows(r, S->reduce, rest, COUNT(rest), S->rr));
+    TRY(kryi_launch_rows(r, S->reduce,
+                         ARGS(ARG_SUM(S->omega), ARG(S->W.poll.state), ARG(S->scalars),
+                              ARG(S->t->buffer), ARG(z_numbers), ARG(r->buffer), ARG_VEC(x),
+                              ARG(S->rr->buffer)),
+                         S->rr));
 done:
     return st;
 }
@@ -132,12 +123,10 @@ static kry_status check_residual(void *self)
 {
     idr *S = self;
     const kryi_poll *poll = &S->W.poll;
-    const kry_arg args[] = {
-        ARG(poll->iteration), ARG(poll->slot),   ARG_ACC(poll->dev, poll->target2),
-        ARG(S->rr->buffer),   ARG(S->rr->count), ARG(poll->state),
-        ARG(poll->history),   ARG(S->scalars)
-    };
-    return kryi_launch(poll->dev, S->test, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->test, 1,
+                       ARGS(ARG(poll->iteration), ARG(poll->slot),
+                            ARG_ACC(poll->dev, poll->target2), ARG_SUM(S->rr), ARG(poll->state),
+                            ARG(poll->history), ARG(S->scalars)));
 }
 
 static kry_status make_P(idr *S)
@@ -156,7 +145,6 @@ done:
 static kry_status begin(idr *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    const kry_arg args[] = { ARG(S->scalars) };
 
     if (S->others != c->stopping->alternative) {
         S->others = c->stopping->alternative;
@@ -167,7 +155,7 @@ static kry_status begin(idr *S, kryi_cycle *c)
         TRY(kry_vec_fill(&g, 0));
         TRY(kry_vec_fill(&u, 0));
     }
-    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, 1));
+    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, ARGS(ARG(S->scalars))));
     TRY(kry_vec_dot_sum(c->r, c->r, S->rr));
     TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
 done:
@@ -203,20 +191,20 @@ static kry_status idr_create(void *self)
     kry_device *dev = K->A->dev;
 
     S->s = (cl_int)K->width;
-    TRY(kryi_workspace_vectors(&S->W, S->s, VECTORS_AT(&S->P, &S->G, &S->U), 3));
-    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->t, &S->v, &S->z), K->M ? 3 : 1));
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr), 1));
-    TRY(kryi_workspace_sums(&S->W, S->s, SUMS_AT(&S->products), 1));
-    TRY(kryi_workspace_sums(&S->W, 2, SUMS_AT(&S->omega), 1));
+    TRY(kryi_workspace_vectors(&S->W, S->s, VECTORS_AT(&S->P, &S->G, &S->U)));
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->t)));
+    if (K->M) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->v, &S->z)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr)));
+    TRY(kryi_workspace_sums(&S->W, S->s, SUMS_AT(&S->products)));
+    TRY(kryi_workspace_sums(&S->W, 2, SUMS_AT(&S->omega)));
     TRY(kryi_workspace_buffer(&S->W, SCALARS * kryi_acc_size(dev), &S->scalars));
     TRY(make_P(S));
-    const kryi_named_kernel kernels[] = {
-        { "idr_begin", &S->begin },         { "idr_check", &S->test },
-        { "idr_solve", &S->solve },         { "idr_remove", &S->remove },
-        { "idr_direction", &S->direction }, { "idr_project", &S->project },
-        { "idr_update", &S->update },       { "idr_reduce", &S->reduce }
-    };
-    TRY(kryi_kernels_get(dev, "idr", K->A->shape.type, "-DKRY_UNALIGNED", kernels, COUNT(kernels)));
+    TRY(kryi_workspace_kernels(
+        &S->W, "idr", "-DKRY_UNALIGNED",
+        KERNELS_AT({ "idr_begin", &S->begin }, { "idr_check", &S->test },
+                   { "idr_solve", &S->solve }, { "idr_remove", &S->remove },
+                   { "idr_direction", &S->direction }, { "idr_project", &S->project },
+                   { "idr_update", &S->update }, { "idr_reduce", &S->reduce })));
 done:
     return st;
 }
@@ -229,22 +217,16 @@ static double idr_bytes(const void *self)
     return kryi_krylov_bytes(S->W.K, 1, (3 * s * s + 12 * s + 9) / (s + 1) + with_M);
 }
 
-#define OMEGA_IS_ZERO                                                                    \
-    {                                                                                    \
-        "t'r",                                                                           \
-            "leaves the residual as it is, for A r is orthogonal to r, or nearly: take " \
-            "method=bicgstab or method=gmres",                                           \
-            KRY_BROKE_DOWN                                                               \
-    }
-
 const kryi_method kryi_idr_method = {
     .kind = "idr",
     .who = "kry_krylov_create",
     .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "s", USUAL, MOST },
-    .precond = OMEGA_IS_ZERO,
-    .no_precond = OMEGA_IS_ZERO,
+    .precond = { "t'r",
+                 "leaves the residual as it is, for A r is orthogonal to r, or nearly: take "
+                 "method=bicgstab or method=gmres",
+                 KRY_BROKE_DOWN },
     .matrix = { "p'g", "allows no other step, nor does it with other vectors p", KRY_BROKE_DOWN },
     .size = sizeof(idr),
     .create = idr_create,

@@ -85,7 +85,8 @@ struct kryi_method {
         const char *name;
         int64_t usual, most;
     } width;
-    /* What KRY_END_PRECOND and KRY_END_MATRIX mean; no_precond: KRY_END_PRECOND where the caller gave none. */
+    /* What KRY_END_PRECOND and KRY_END_MATRIX mean; no_precond: KRY_END_PRECOND where the caller gave none, if that is
+     * something else. */
     kryi_breakdown precond, matrix, no_precond;
 
     size_t size; /* bytes of a state */
@@ -97,8 +98,6 @@ struct kryi_method {
     kry_status (*cycle)(void *self, kryi_cycle *c);
     /* Least squares: what kryi_stopping.gradient is for r = b - A x of this norm, between cycles; NULL: infinite. */
     kry_status (*gradient)(void *self, const kry_vec *r, double norm, double *gradient);
-    /* Add to res what the cycles of a solve have found out about A; NULL: nothing. */
-    void (*report)(const void *self, kry_result *res);
     /* Bytes moved by an iteration, by the model; 0: not known. */
     double (*bytes)(const void *self);
     /* The operators have new values; NULL: nothing to do. */

@@ -166,7 +166,8 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(kryi_layout_rows(&A->dev->layout, shape.cols, NULL, &unknowns));
     TRY(kryi_stop_check(method->who, shape.type, unknowns, &K->stopping.criteria));
     TRY(take_operators(K, A, s));
-    K->stopping.breakdown[0] = K->first ? &method->precond : &method->no_precond;
+    const bool other = !K->first && method->no_precond.quantity;
+    K->stopping.breakdown[0] = other ? &method->no_precond : &method->precond;
     K->stopping.breakdown[1] = &method->matrix;
     TRY(kryi_residual_create(A, method->projects, &K->residual));
     TRY(kryi_guess_create(A, s->guesses, &K->guess));

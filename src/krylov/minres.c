@@ -188,7 +188,7 @@ static kry_status minres_create(void *self)
     S->unit = 1, S->seen = -1;
     kry_vec **const vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
     TRY(kryi_workspace_vectors(&S->W, S->W.columns, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->delta, &S->square), 3));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->delta, &S->square)));
     const kryi_named_kernel kernels[] = { { "minres_begin", &S->begin },
                                           { "minres_lanczos", &S->lanczos },
                                           { "minres_update", &S->update } };
@@ -263,7 +263,7 @@ static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int6
     TRY(kryi_stopping_reserve(&F.stopping, most));
     TRY(kryi_workspace_create(K, 1, &self));
     F.S = self;
-    TRY(kryi_workspace_vectors(&F.S->W, 1, VECTORS_AT(&F.g, &F.u), 2));
+    TRY(kryi_workspace_vectors(&F.S->W, 1, VECTORS_AT(&F.g, &F.u)));
     TRY(kryi_residual_norm_of_A(&K->residual, F.g, &F.norm_A));
     TRY(K->M ? kry_op_apply(K->M, 1, r, 0, w) : kry_vec_copy(r, w));
     for (;;) {

@@ -230,9 +230,8 @@ static kry_status flex(pcg *S)
     if (S->flexible != KRY_POLAK_RIBIERE) return KRY_OK;
     TRY(kry_vec_dot_sum(S->z, S->q, S->zq));
     TRY(kryi_layout_reduce(S->z->layout, &S->zq, 1));
-    const kry_arg args[] = { ARG(S->rho->buffer), ARG(S->rho->count), ARG(S->zq->buffer),
-                             ARG(S->zq->count), ARG(S->W.poll.step) };
-    TRY(kryi_launch(S->z->dev, S->correct_beta, 1, args, COUNT(args)));
+    TRY(kryi_launch(S->z->dev, S->correct_beta, 1,
+                    ARGS(ARG_SUM(S->rho), ARG_SUM(S->zq), ARG(S->W.poll.step))));
 done:
     return st;
 }
@@ -296,12 +295,12 @@ static kry_status catch_up_columns(pcg *S, const kry_vec *first)
 {
     const kry_vec *x = S->x;
     const cl_int start = (cl_int)S->W.poll.start;
-    const kry_arg args[] = { ARG(x->n),      ARG(start), ARG(S->W.poll.step), ARG(first->buffer),
-                             ARG(first->ld), ARG_VEC(x), ARG(x->ld) };
 
     return kryi_launch_range(
         x->dev, S->add_lasts,
-        (kryi_range){ kryi_groups_for(x->dev, x->type, x->n), .columns = x->k }, args, COUNT(args));
+        (kryi_range){ kryi_groups_for(x->dev, x->type, x->n), .columns = x->k },
+        ARGS(ARG(x->n), ARG(start), ARG(S->W.poll.step), ARG(first->buffer), ARG(first->ld),
+             ARG_VEC(x), ARG(x->ld)));
 }
 
 /* x += alpha p with the alpha of the last step. Waits, so that no kernel has to be compiled for this alone. */
@@ -416,15 +415,15 @@ static kry_status allocate(pcg *S)
     kryi_workspace *W = &S->W;
     const kryi_null_space *null = &W->K->residual.null;
 
-    if (!S->repeats) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->q), 1));
-    TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->p), 1));
-    if (S->fuses) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->old), 1));
-    if (W->K->M) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->z), 1));
-    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->pq), 1));
-    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho), 1));
-    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->zq), 1));
+    if (!S->repeats) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->q)));
+    TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->p)));
+    if (S->fuses) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->old)));
+    if (W->K->M) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->z)));
+    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->pq)));
+    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho)));
+    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->zq)));
     if (null->A && !null->vectors)
-        TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->drift, &S->next_drift), 2));
+        TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->drift, &S->next_drift)));
 done:
     return st;
 }

@@ -38,15 +38,10 @@ typedef struct pipe_cg {
 static kry_status test_residual(pipe_cg *S, cl_int only)
 {
     const kryi_poll *poll = &S->W.poll;
-    const kry_arg args[] = { ARG(only),
-                             ARG(poll->iteration),
-                             ARG(poll->slot),
-                             ARG_ACC(poll->dev, poll->target2),
-                             ARG(S->sums->buffer),
-                             ARG(S->sums->count),
-                             ARG(poll->state),
-                             ARG(poll->history) };
-    return kryi_launch(poll->dev, S->test, 1, args, COUNT(args));
+    return kryi_launch(poll->dev, S->test, 1,
+                       ARGS(ARG(only), ARG(poll->iteration), ARG(poll->slot),
+                            ARG_ACC(poll->dev, poll->target2), ARG_SUM(S->sums), ARG(poll->state),
+                            ARG(poll->history)));
 }
 
 static kry_status check_residual(void *self) { return test_residual(self, 1); }
@@ -63,20 +58,13 @@ static kry_status step(pipe_cg *S)
     kry_vec *x = S->W.poll.c->x, *r = S->W.poll.c->r;
     const cl_mem m = S->u ? S->m->buffer : NULL, q = S->u ? S->q->buffer : NULL,
                  u = S->u ? S->u->buffer : NULL;
-    const kry_arg rest[] = { ARG(S->W.poll.state),
-                             ARG(S->n->buffer),
-                             ARG(S->z->buffer),
-                             ARG(S->w->buffer),
-                             ARG(S->s->buffer),
-                             ARG(S->p->buffer),
-                             ARG_VEC(x),
-                             ARG(r->buffer),
-                             ARG(S->sums->buffer),
-                             ARG(m),
-                             ARG(q),
-                             ARG(u) };
 
-    return kryi_launch_rows(x, S->step, rest, COUNT(rest), S->sums);
+    return kryi_launch_rows(x, S->step,
+                            ARGS(ARG(S->W.poll.state), ARG(S->n->buffer), ARG(S->z->buffer),
+                                 ARG(S->w->buffer), ARG(S->s->buffer), ARG(S->p->buffer),
+                                 ARG_VEC(x), ARG(r->buffer), ARG(S->sums->buffer), ARG(m), ARG(q),
+                                 ARG(u)),
+                            S->sums);
 }
 
 /* u := M r,  w := A u and the sums of the next iteration */
@@ -85,12 +73,12 @@ static kry_status compute_sums(pipe_cg *S)
     kry_status st = KRY_OK;
     const kry_vec *r = S->W.poll.c->r;
     kry_vec *u = S->u ? S->u : S->W.poll.c->r;
-    const kry_arg rest[] = { ARG(r->buffer), ARG(S->w->buffer), ARG(u->buffer),
-                             ARG(S->sums->buffer) };
 
     TRY(apply(S->W.K->M, r, u));
     TRY(apply(S->W.K->A, u, S->w));
-    TRY(kryi_launch_rows(r, S->add_up, rest, COUNT(rest), S->sums));
+    TRY(kryi_launch_rows(
+        r, S->add_up, ARGS(ARG(r->buffer), ARG(S->w->buffer), ARG(u->buffer), ARG(S->sums->buffer)),
+        S->sums));
 done:
     return st;
 }
@@ -150,14 +138,13 @@ static kry_status pipe_cg_create(void *self)
     kry_status st = KRY_OK;
     pipe_cg *S = self;
     const kryi_krylov *K = S->W.K;
-    kry_vec **const vectors[] = { &S->w, &S->n, &S->p, &S->s, &S->z, &S->u, &S->m, &S->q };
-    TRY(kryi_workspace_vectors(&S->W, 1, vectors, COUNT(vectors) - (K->M ? 0 : 3)));
-    TRY(kryi_workspace_sums(&S->W, SUMS, SUMS_AT(&S->sums), 1));
-    const kryi_named_kernel kernels[] = { { "pipe_cg_check", &S->test },
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->w, &S->n, &S->p, &S->s, &S->z)));
+    if (K->M) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->u, &S->m, &S->q)));
+    TRY(kryi_workspace_sums(&S->W, SUMS, SUMS_AT(&S->sums)));
+    TRY(kryi_workspace_kernels(&S->W, "pipe_cg", "-DKRY_UNALIGNED",
+                               KERNELS_AT({ "pipe_cg_check", &S->test },
                                           { "pipe_cg_sums", &S->add_up },
-                                          { "pipe_cg_step", &S->step } };
-    TRY(kryi_kernels_get(K->A->dev, "pipe_cg", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
-                         COUNT(kernels)));
+                                          { "pipe_cg_step", &S->step })));
 done:
     return st;
 }

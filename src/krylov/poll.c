@@ -132,6 +132,18 @@ done:
     return st;
 }
 
+kry_status kryi_poll_read(const kryi_poll *poll, cl_mem scalars, double v[STATE_SIZE])
+{
+    kry_status st = KRY_OK;
+    const kry_type acc = kryi_acc_type(poll->dev);
+    double room[STATE_SIZE];
+
+    TRY(kryi_buffer_read(poll->dev, scalars, 0, STATE_SIZE * kryi_acc_size(poll->dev), room));
+    for (int i = 0; i < STATE_SIZE; i++) v[i] = kryi_number_at(acc, room, i);
+done:
+    return st;
+}
+
 /* Start reading what the device has decided after the iterations enqueued so far. */
 static kry_status start_read(kryi_poll *poll)
 {

@@ -61,6 +61,8 @@ kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*ch
                            void *self);
 /* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and stopping says where and why. */
 kry_status kryi_poll_next(kryi_poll *poll, bool *go);
+/* The scalars that poll->state or poll->step have now, of one column. Waits. */
+kry_status kryi_poll_read(const kryi_poll *poll, cl_mem scalars, double v[STATE_SIZE]);
 /* A cycle ends for a reason of its method's: test the residual that it has come to. Waits. */
 kry_status kryi_poll_close(kryi_poll *poll);
 

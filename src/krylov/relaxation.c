@@ -23,8 +23,8 @@ typedef struct relaxation {
     kryi_workspace W;
     bool in_place; /* SOR */
     double omega;
-    int64_t every;      /* sweeps between two tests of the residual */
-    kryi_relaxer sweep; /* Jacobi's */
+    int64_t every;        /* sweeps between two tests of the residual */
+    kryi_relaxer relaxer; /* Jacobi's */
     kry_sum *square;
     /* of a cycle, borrowed: */
     kryi_cycle *c;
@@ -39,31 +39,23 @@ typedef struct relaxation {
 static kry_status jacobi_sweep(relaxation *S, kry_sum *sum)
 {
     const kryi_relax s = { .c1 = S->omega, .b = S->c->b, .x = S->at };
-    return kryi_relaxer_run(&S->sweep, &s, S->next, sum);
+    return kryi_relaxer_run(&S->relaxer, &s, S->next, sum);
 }
 
-static kry_status jacobi_sweeps(relaxation *S, int64_t count)
+static kry_status sweep(relaxation *S, int64_t count)
 {
     kry_status st = KRY_OK;
+    const kry_op *A = S->W.K->A;
+    const int colours = S->in_place ? A->fused->colours(A->self) : 0;
 
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < colours * count; i++)
+        TRY(A->fused->sweep_colour(A->self, (int)(i % colours), S->omega, S->c->b, S->c->x));
+    for (int64_t i = 0; i < count && !S->in_place; i++) {
         if (!S->ahead) TRY(jacobi_sweep(S, NULL));
         kry_vec *t = S->at;
         S->at = S->next, S->next = t;
         S->ahead = false;
     }
-done:
-    return st;
-}
-
-static kry_status red_black_sweeps(relaxation *S, int64_t count)
-{
-    kry_status st = KRY_OK;
-    const kry_op *A = S->W.K->A;
-    const int colours = A->fused->colours(A->self);
-
-    for (int64_t i = 0; i < colours * count; i++)
-        TRY(A->fused->sweep_colour(A->self, (int)(i % colours), S->omega, S->c->b, S->c->x));
 done:
     return st;
 }
@@ -123,7 +115,7 @@ static kry_status relaxation_cycle(void *self, kryi_cycle *c)
     while (kryi_stopping_iterates(s)) {
         int64_t count = S->every - s->iteration % S->every, left = s->max_iter - s->iteration;
         if (count > left) count = left;
-        TRY(S->in_place ? red_black_sweeps(S, count) : jacobi_sweeps(S, count));
+        TRY(sweep(S, count));
         s->iteration += count;
         TRY(measure(S, &residual));
         TRY(test_residual(S, residual));
@@ -140,14 +132,14 @@ static double relaxation_bytes(const void *self)
     kry_op_info A;
     double word = (double)S->W.K->A->shape.rows * (double)kry_type_size(S->W.K->A->shape.type);
 
-    if (!S->in_place) return kryi_relaxer_bytes(&S->sweep);
+    if (!S->in_place) return kryi_relaxer_bytes(&S->relaxer);
     kry_op_describe(S->W.K->A, &A);
     return A.bytes_per_apply > 0 ? 2 * (A.bytes_per_apply + word) : 0;
 }
 
 static kry_status relaxation_update(void *self)
 {
-    return kryi_relaxer_update(&((relaxation *)self)->sweep);
+    return kryi_relaxer_update(&((relaxation *)self)->relaxer);
 }
 
 static void relaxation_describe(const void *self, kry_op_info *info)
@@ -159,7 +151,7 @@ static void relaxation_describe(const void *self, kry_op_info *info)
     info->variant = S->text;
 }
 
-static void relaxation_destroy(void *self) { kryi_relaxer_release(&((relaxation *)self)->sweep); }
+static void relaxation_destroy(void *self) { kryi_relaxer_release(&((relaxation *)self)->relaxer); }
 
 /* ---- making one -------------------------------------------------------------------------- */
 
@@ -175,11 +167,11 @@ static kry_status relaxation_create(void *self)
     S->omega = p->omega > 0 ? p->omega : 1;
     S->every = p->stop.check_every ? p->stop.check_every : K->stopping.waits ? 1 : TEST_EVERY;
     K->stopping.history_every = S->every;
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->square), 1));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->square)));
     if (S->in_place)
         TRY(K->A->fused->sweep_colour(K->A->self, 0, 0, NULL, NULL));
     else
-        TRY(kryi_relaxer_create("kry_relaxation_create", K->A, &S->sweep));
+        TRY(kryi_relaxer_create("kry_relaxation_create", K->A, &S->relaxer));
 done:
     return st;
 }

@@ -170,7 +170,6 @@ static kry_status end_solve(solve *S, double residual)
     bool other;
 
     kryi_stopping_end(&K->stopping, residual, S->res);
-    if (K->method->report) K->method->report(K->self, S->res);
     TRY(take_best(S, &residual, &other));
     if (K->stopping.drop > 0) residual = K->stopping.accepted;
     if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));

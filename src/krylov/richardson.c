@@ -71,8 +71,8 @@ static kry_status richardson_create(void *self)
               "not '%s'",
               K->M ? K->M->table->kind : "none");
     }
-    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z), 1));
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr), 1));
+    TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->z)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr)));
 done:
     return st;
 }

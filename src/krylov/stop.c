@@ -186,6 +186,7 @@ void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner)
     s->restarts = -1, s->stagnant = 0;
     s->last_true = -1, s->accepted = INFINITY;
     s->gradient = s->last_gradient = INFINITY;
+    s->found_norm_A = s->condition = 0;
     s->best_reported = false;
 }
 
@@ -387,7 +388,7 @@ void kryi_stopping_end(const kryi_stopping *s, double t, kry_result *res)
     res->restarts = s->restarts > 0 ? s->restarts : 0;
     res->norm_b = s->norm_b;
     res->target = s->target;
-    res->norm_A = res->condition = 0;
+    res->norm_A = s->found_norm_A, res->condition = s->condition;
     res->residual = s->history_count ? s->residual : t;
     res->true_residual = t;
     res->history = s->history;

@@ -100,6 +100,8 @@ typedef struct kryi_stopping {
     /* Least squares: ||A'r|| / (||A|| ||r||) of the last true residual, which is 0 at the solution whatever ||r|| is,
      * and of the one before; infinite: another problem, or not known. */
     double gradient, last_gradient;
+    /* Least squares: what cycles have found out about A, as in kry_result. */
+    double found_norm_A, condition;
     bool best_reported; /* kry_result.why says already that x is the best that was seen */
 } kryi_stopping;
 

@@ -35,26 +35,25 @@ typedef struct tfqmr {
 static kry_status first_half(tfqmr *S, bool only_tests)
 {
     const kryi_poll *poll = &S->W.poll;
-    const kry_arg rest[] = {
-        ARG(poll->iteration), ARG(poll->slot),    ARG_ACC(poll->dev, poll->target2),
-        ARG(S->rr->buffer),   ARG(S->rr->count),  ARG(S->sigma->buffer),
-        ARG(S->sigma->count), ARG(poll->step),    ARG(poll->state),
-        ARG(poll->history),   ARG(S->y1->buffer), ARG(S->y2->buffer),
-        ARG(S->v->buffer),    ARG(S->u1->buffer), ARG(S->w->buffer),
-        ARG(S->ww->buffer)
-    };
 
-    return kryi_launch_rows(S->w, S->first, rest, COUNT(rest), only_tests ? NULL : S->ww);
+    return kryi_launch_rows(
+        S->w, S->first,
+        ARGS(ARG(poll->iteration), ARG(poll->slot), ARG_ACC(poll->dev, poll->target2),
+             ARG_SUM(S->rr), ARG_SUM(S->sigma), ARG(poll->step), ARG(poll->state),
+             ARG(poll->history), ARG(S->y1->buffer), ARG(S->y2->buffer), ARG(S->v->buffer),
+             ARG(S->u1->buffer), ARG(S->w->buffer), ARG(S->ww->buffer)),
+        only_tests ? NULL : S->ww);
 }
 
 static kry_status second_half(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kry_arg rest[] = { ARG(S->W.poll.state), ARG(S->u2->buffer), ARG(S->w->buffer),
-                             ARG(S->shadow->buffer), ARG(S->pair->buffer) };
 
     TRY(kryi_krylov_multiply(S->W.K, S->y2, S->t, S->u2));
-    TRY(kryi_launch_rows(S->w, S->second, rest, COUNT(rest), S->pair));
+    TRY(kryi_launch_rows(S->w, S->second,
+                         ARGS(ARG(S->W.poll.state), ARG(S->u2->buffer), ARG(S->w->buffer),
+                              ARG(S->shadow->buffer), ARG(S->pair->buffer)),
+                         S->pair));
     TRY(kryi_layout_reduce(S->w->layout, (kry_sum *[]){ S->ww, S->pair }, 2));
 done:
     return st;
@@ -65,24 +64,25 @@ static kry_status update(tfqmr *S)
 {
     const kryi_poll *poll = &S->W.poll;
     kry_vec *y = S->y ? S->y : S->W.poll.c->x, *r = S->W.poll.c->r;
-    const kry_arg rest[] = { ARG(S->ww->buffer),  ARG(S->ww->count),  ARG(S->pair->buffer),
-                             ARG(S->pair->count), ARG(poll->state),   ARG(poll->step),
-                             ARG(S->y1->buffer),  ARG(S->y2->buffer), ARG(S->u2->buffer),
-                             ARG(S->w->buffer),   ARG(S->d->buffer),  ARG(r->buffer),
-                             ARG_VEC(y),          ARG(S->rr->buffer) };
 
-    return kryi_launch_rows(S->w, S->update, rest, COUNT(rest), S->rr);
+    return kryi_launch_rows(S->w, S->update,
+                            ARGS(ARG_SUM(S->ww), ARG_SUM(S->pair), ARG(poll->state),
+                                 ARG(poll->step), ARG(S->y1->buffer), ARG(S->y2->buffer),
+                                 ARG(S->u2->buffer), ARG(S->w->buffer), ARG(S->d->buffer),
+                                 ARG(r->buffer), ARG_VEC(y), ARG(S->rr->buffer)),
+                            S->rr);
 }
 
 /* u1 := A M y1 and v */
 static kry_status image(tfqmr *S)
 {
     kry_status st = KRY_OK;
-    const kry_arg rest[] = { ARG(S->W.poll.step), ARG(S->u1->buffer),     ARG(S->u2->buffer),
-                             ARG(S->v->buffer),   ARG(S->shadow->buffer), ARG(S->sigma->buffer) };
 
     TRY(kryi_krylov_multiply(S->W.K, S->y1, S->t, S->u1));
-    TRY(kryi_launch_rows(S->w, S->image, rest, COUNT(rest), S->sigma));
+    TRY(kryi_launch_rows(S->w, S->image,
+                         ARGS(ARG(S->W.poll.step), ARG(S->u1->buffer), ARG(S->u2->buffer),
+                              ARG(S->v->buffer), ARG(S->shadow->buffer), ARG(S->sigma->buffer)),
+                         S->sigma));
 done:
     return st;
 }
@@ -119,9 +119,8 @@ static kry_status begin(tfqmr *S, kryi_cycle *c)
     TRY(kryi_layout_reduce(S->w->layout, &S->pair, 1));
     TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     const cl_int iteration = (cl_int)S->W.poll.start, is_r = !random;
-    const kry_arg args[] = { ARG(iteration), ARG(S->pair->buffer), ARG(S->pair->count), ARG(is_r),
-                             ARG(S->W.poll.step) };
-    TRY(kryi_launch(S->W.poll.dev, S->begin, 1, args, COUNT(args)));
+    TRY(kryi_launch(S->W.poll.dev, S->begin, 1,
+                    ARGS(ARG(iteration), ARG_SUM(S->pair), ARG(is_r), ARG(S->W.poll.step))));
     TRY(image(S));
 done:
     return st;
@@ -155,19 +154,17 @@ static kry_status tfqmr_create(void *self)
 {
     kry_status st = KRY_OK;
     tfqmr *S = self;
-    const kryi_krylov *K = S->W.K;
-    kry_vec **const vectors[] = { &S->y1, &S->y2, &S->u1,     &S->u2, &S->v,
-                                  &S->w,  &S->d,  &S->shadow, &S->y,  &S->t };
-    TRY(kryi_workspace_vectors(&S->W, 1, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
-    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->ww), 2));
-    TRY(kryi_workspace_sums(&S->W, 2, SUMS_AT(&S->sigma, &S->pair), 2));
-    const kryi_named_kernel kernels[] = { { "tfqmr_begin", &S->begin },
-                                          { "tfqmr_first", &S->first },
-                                          { "tfqmr_second", &S->second },
-                                          { "tfqmr_update", &S->update },
-                                          { "tfqmr_image", &S->image } };
-    TRY(kryi_kernels_get(K->A->dev, "tfqmr", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
-                         COUNT(kernels)));
+
+    TRY(kryi_workspace_vectors(
+        &S->W, 1, VECTORS_AT(&S->y1, &S->y2, &S->u1, &S->u2, &S->v, &S->w, &S->d, &S->shadow)));
+    if (S->W.K->M) TRY(kryi_workspace_vectors(&S->W, 1, VECTORS_AT(&S->y, &S->t)));
+    TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->ww)));
+    TRY(kryi_workspace_sums(&S->W, 2, SUMS_AT(&S->sigma, &S->pair)));
+    TRY(kryi_workspace_kernels(
+        &S->W, "tfqmr", "-DKRY_UNALIGNED",
+        KERNELS_AT({ "tfqmr_begin", &S->begin }, { "tfqmr_first", &S->first },
+                   { "tfqmr_second", &S->second }, { "tfqmr_update", &S->update },
+                   { "tfqmr_image", &S->image })));
 done:
     return st;
 }
@@ -189,7 +186,6 @@ const kryi_method kryi_tfqmr_method = {
     .projects = true,
     .takes = KRY_TAKES_ANY,
     .precond = NO_STEP,
-    .no_precond = NO_STEP,
     .matrix = NO_STEP,
     .size = sizeof(tfqmr),
     .create = tfqmr_create,

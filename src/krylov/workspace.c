@@ -60,6 +60,13 @@ done:
     return st;
 }
 
+kry_status kryi_workspace_kernels(const kryi_workspace *W, const char *stem, const char *defines,
+                                  const kryi_named_kernel *kernels, size_t count)
+{
+    const kry_op *A = W->K->A;
+    return kryi_kernels_get(A->dev, stem, A->shape.type, defines, kernels, count);
+}
+
 kry_status kryi_workspace_buffer(kryi_workspace *W, size_t bytes, cl_mem *buffer)
 {
     assert(W->buffers < (int)COUNT(W->buffer));

@@ -23,10 +23,12 @@ typedef struct kryi_workspace {
     int vecs, sums, buffers;
 } kryi_workspace;
 
-/* Lists of pointers to be filled in, for the functions below. */
+/* Lists of pointers to be filled in, and their number, for the functions below. */
 // clang-format off
-#define VECTORS_AT(...) (kry_vec **const[]){ __VA_ARGS__ }
-#define SUMS_AT(...)    (kry_sum **const[]){ __VA_ARGS__ }
+#define LIST_OF(type, ...) (type[]){ __VA_ARGS__ }, sizeof((type[]){ __VA_ARGS__ }) / sizeof(type)
+#define VECTORS_AT(...) LIST_OF(kry_vec **const, __VA_ARGS__)
+#define SUMS_AT(...)    LIST_OF(kry_sum **const, __VA_ARGS__)
+#define KERNELS_AT(...) LIST_OF(const kryi_named_kernel, __VA_ARGS__)
 // clang-format on
 
 /* *self: a state of K's method whose cycles have this many columns. Whether it succeeds or not, kryi_workspace_destroy
@@ -39,6 +41,9 @@ kry_status kryi_workspace_vectors(kryi_workspace *W, int64_t columns, kry_vec **
                                   size_t count);
 /* `count` sums of `width` numbers for each column. */
 kry_status kryi_workspace_sums(kryi_workspace *W, int width, kry_sum **const *sum, size_t count);
+/* `count` kernels of cl/krylov/<stem>.cl for numbers of A's type. */
+kry_status kryi_workspace_kernels(const kryi_workspace *W, const char *stem, const char *defines,
+                                  const kryi_named_kernel *kernels, size_t count);
 kry_status kryi_workspace_buffer(kryi_workspace *W, size_t bytes, cl_mem *buffer);
 /* Release vectors, sums and buffers, so that others may be made. */
 void kryi_workspace_clear(kryi_workspace *W);
