@@ -1,7 +1,7 @@
-/* find_null.c - what a matrix is seen to map to zero, where no null space is promised. */
+/* find_null.c - what a matrix is seen to map to zero, where no null space is promised: by its entries, or by a solve. */
 #include "krylov/find_null.h"
 #include "grid/stencil.h"
-#include "krylov/stop.h"
+#include "krylov/workspace.h"
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
@@ -344,5 +344,122 @@ kry_status kry_op_find_null_space(const kry_op *A, kry_vec **vectors)
 done:
     st = kryi_team_leave(device, st);
     if (st < 0 && vectors) kry_vec_release(vectors);
+    return st;
+}
+
+/* ---- b out of the range ------------------------------------------------------------------------
+ *
+ * A M maps the residual r to almost zero: either b is out of the range of a singular A, or A is ill-conditioned. w := M r
+ * is then close to A's null space, if there is one, and A u = A w, solved for u from zero, decides: w - u is the part of w
+ * that A maps to zero, to rounding, and if A is regular next to nothing is left of w. */
+
+/* Not where A's null space is promised, or that it has none. */
+double kryi_krylov_ask(const kryi_krylov *K)
+{
+    enum { MOST_FOUND = 8 }; /* vectors, each of which costs a search */
+    const kryi_null_space *null = &K->residual.null;
+    const bool asks = K->method->finds_null && !(K->A->shape.traits & KRY_POSITIVE) &&
+                      !K->residual.unpinned && null->found &&
+                      (!null->certified || null->vectors->k < MOST_FOUND) &&
+                      K->stopping.criteria.test != KRY_STOP_NEVER;
+
+    if (!asks) return 0;
+    return K->A->shape.type == KRY_F64 ? 1e-7 : 1e-3;
+}
+
+/* w := w / ||w||, g := A w. *mapped: ||A w|| / ||A||, infinite if nothing is left of w */
+static kry_status measure_mapped(kryi_krylov *K, double norm_A, kry_vec *w, kry_vec *g,
+                                 double *mapped)
+{
+    kry_status st = KRY_OK;
+    double size;
+
+    *mapped = INFINITY;
+    TRY(kryi_null_space_project(&K->residual.null, w));
+    TRY(kry_vec_norm2(w, &size));
+    if (!(size > 0 && isfinite(size))) return KRY_OK;
+    TRY(kry_vec_axpby(1 / size, w, 0, w));
+    TRY(kry_op_apply(K->A, 1, w, 0, g));
+    TRY(kry_vec_norm2(g, &size));
+    *mapped = size / norm_A;
+done:
+    return st;
+}
+
+/* w := a vector of norm 1 that A maps to zero but for rounding, close to M r, orthogonal to what is known; if there is none
+ * *found is false. used: iterations, at most so many. Waits. */
+static kry_status find_null_vector(kryi_krylov *K, const kry_vec *r, kry_vec *w, int64_t most,
+                                   int64_t *used, bool *found)
+{
+    kry_status st = KRY_OK;
+    /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
+    const double least = 16 * K->stopping.roundoff;
+    kryi_stopping stopping = { .dev = K->A->dev, .waits = K->stopping.waits };
+    void *self = NULL; /* a state of its own */
+    kry_vec *g, *u;
+    double norm_A, mapped, last = INFINITY;
+
+    TRY(kryi_stopping_reserve(&stopping, most));
+    TRY(kryi_workspace_create(K, 1, &self));
+    TRY(kryi_workspace_vectors(self, 1, VECTORS_AT(&g, &u)));
+    TRY(kryi_residual_norm_of_A(&K->residual, g, &norm_A));
+    TRY(K->M ? kry_op_apply(K->M, 1, r, 0, w) : kry_vec_copy(r, w));
+    for (;;) {
+        TRY(measure_mapped(K, norm_A, w, g, &mapped));
+        *found = mapped <= least;
+        if (*found || !(mapped <= 0.5 * last) || *used >= most) break;
+        TRY(kry_vec_fill(u, 0));
+        kryi_stopping_begin(&stopping, most - *used, true);
+        kryi_cycle c = { .x = u,
+                         .r = g,
+                         .norm = mapped * norm_A,
+                         .goal = 0.25 * least * norm_A,
+                         .stopping = &stopping };
+        TRY(K->method->cycle(self, &c));
+        TRY(kry_vec_axpby(-1, u, 1, w));
+        *used += stopping.iteration, last = mapped;
+    }
+done:
+    kryi_workspace_destroy(self);
+    free(stopping.history);
+    return st;
+}
+
+/* x goes without v, of norm 1 and orthogonal to what was known. */
+static kry_status take_out(kryi_krylov *K, kryi_cycle *c, const kry_vec *v)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kryi_residual_add_null(&K->residual, v));
+    TRY(kryi_null_space_project(&K->residual.null, c->x));
+    TRY(kryi_null_space_measure(&K->residual.null, c->b, &K->stopping.inconsistent));
+    K->residual.along = K->stopping.inconsistent;
+    kryi_stopping_set_target(&K->stopping);
+    K->stopping.last_true = -1, K->best_residual = INFINITY; /* residuals were others */
+    if (kryi_krylov_ask(K) == 0) c->ask = 0;
+done:
+    return st;
+}
+
+kry_status kryi_krylov_find_null(kryi_krylov *K, kryi_cycle *c)
+{
+    kry_status st = KRY_OK;
+    kryi_stopping *s = c->stopping;
+    const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
+    int64_t used = 0;
+    bool found = false;
+    kry_vec *w = NULL;
+
+    if (!(c->ask > 0 && s->end == KRY_END_MATRIX)) return KRY_OK;
+    TRY(kry_vec_create(c->r->dev, c->r->type, c->r->n, 1, &w));
+    if (rest > 0) TRY(find_null_vector(K, c->r, w, share < rest ? share : rest, &used, &found));
+    while (used-- > 0) TRY(kryi_stopping_record(s, ++s->iteration, s->residual / s->unit));
+    if (found)
+        TRY(take_out(K, c, w));
+    else if ((c->ask *= sqrt(sqrt(K->stopping.roundoff))) < K->stopping.roundoff)
+        c->ask = 0;
+    s->end = KRY_END_NONE;
+done:
+    kry_vec_release(&w);
     return st;
 }

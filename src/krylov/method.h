@@ -22,6 +22,8 @@ typedef struct kryi_cycle {
     bool goes_on;
     double unit_ratio;
     kryi_stopping *stopping;
+    /* Methods with `finds_null`: end with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
+    double ask;
     /* Several columns: nothing is left to do for this one; and the blocks whose columns the x and r of all cycles are,
      * in the first cycle of the array; else NULL. */
     bool over;
@@ -72,7 +74,7 @@ struct kryi_method {
     bool by_request;  /* is flexible only if it is asked to be */
     bool minds_scale; /* takes other steps with a multiple of M */
     bool projects;    /* knows about null spaces */
-    /* Ends with KRY_END_MATRIX where A may be singular, and finds out in a solve with one column. */
+    /* Ends cycles with KRY_END_MATRIX as kryi_cycle.ask says, for kryi_krylov_find_null. */
     bool finds_null;
     bool uses_rhs;  /* reads b in its cycles */
     bool continues; /* can go on along the direction of its last cycle */
@@ -210,9 +212,11 @@ kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_
  *   deflates  x is zero, and deflation, if there is any, begins and ends with the coarse solution
  *   bytes     [out] moved, by the model */
 kry_status kryi_krylov_correct(kryi_krylov *K, kryi_cycle *c, bool deflates, double *bytes);
-/* A cycle has seen that A maps v, of norm 1 and orthogonal to what was known, to zero: x goes without it from now on,
- * and residuals do from the next cycle on. Waits. */
-kry_status kryi_krylov_add_null(kryi_krylov *K, const kryi_cycle *c, const kry_vec *v);
+/* find_null.c: kryi_cycle.ask for the first cycle of a solve. */
+double kryi_krylov_ask(const kryi_krylov *K);
+/* Where a cycle has ended because of c->ask: a vector that A maps to zero is taken out of x, and out of residuals from
+ * the next cycle on; or there is none, and later cycles ask for much less. The iterations of the search count. Waits. */
+kry_status kryi_krylov_find_null(kryi_krylov *K, kryi_cycle *c);
 /* x := Q r where K deflates: the start that its cycles want, and with DEF1 (`first` false) their end.
  * *moved: whether there was anything to do. */
 kry_status kryi_krylov_start(kryi_krylov *K, bool first, const kry_vec *r, kry_vec *x, bool *moved);

@@ -24,7 +24,6 @@
 #include "krylov/workspace.h"
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct minres {
     kryi_workspace W;
@@ -36,8 +35,6 @@ typedef struct minres {
      * of extreme numbers. */
     double unit;
     int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
-    /* A cycle ends with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
-    double ask;
 } minres;
 
 static void swap(kry_vec **a, kry_vec **b)
@@ -51,14 +48,14 @@ static kry_status lanczos(minres *S, bool only_tests)
 {
     const kryi_poll *poll = &S->W.poll;
     const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
-    const kry_arg rest[] = {
-        ARG(S->v->ld),      ARG(poll->iteration),  ARG(poll->slot),       ARG_ACC(poll->dev, unit),
-        ARG(S->rr->buffer), ARG(S->rr->count),     ARG(S->delta->buffer), ARG(S->delta->count),
-        ARG(poll->step),    ARG(poll->state),      ARG(poll->history),    ARG(S->q->buffer),
-        ARG(S->v->buffer),  ARG(S->old_v->buffer), ARG(S->square->buffer)
-    };
 
-    return kryi_launch_rows(S->v, S->lanczos, rest, COUNT(rest), only_tests ? NULL : S->square);
+    return kryi_launch_rows(S->v, S->lanczos,
+                            ARGS(ARG(S->v->ld), ARG(poll->iteration), ARG(poll->slot),
+                                 ARG_ACC(poll->dev, unit), ARG_SUM(S->rr), ARG_SUM(S->delta),
+                                 ARG(poll->step), ARG(poll->state), ARG(poll->history),
+                                 ARG(S->q->buffer), ARG(S->v->buffer), ARG(S->old_v->buffer),
+                                 ARG(S->square->buffer)),
+                            only_tests ? NULL : S->square);
 }
 
 static kry_status check_residual(void *self) { return lanczos(self, true); }
@@ -74,20 +71,6 @@ done:
     return st;
 }
 
-/* Whether the end of this cycle may be followed up: not within another solve, nor where A's null space is promised, or that
- * it has none. */
-static bool may_ask(const minres *S, const kryi_cycle *c)
-{
-    enum { MOST = 8 }; /* vectors, each of which costs a search */
-    const kryi_krylov *K = S->W.K;
-    const kryi_null_space *null = &K->residual.null;
-
-    return (c->X || c->stopping == &K->stopping) && S->unit == 1 &&
-           !(K->A->shape.traits & KRY_POSITIVE) && !K->residual.unpinned && null->found &&
-           (!null->certified || null->vectors->k < MOST) &&
-           K->stopping.criteria.test != KRY_STOP_NEVER;
-}
-
 /* x and r; then v, w and z are the next ones. q := A z */
 static kry_status update(minres *S)
 {
@@ -96,25 +79,15 @@ static kry_status update(minres *S)
     const kry_vec *x = kryi_cycle_x(S->W.poll.c), *r = kryi_cycle_r(S->W.poll.c);
     const kry_vec *z = S->z ? S->z : S->v;
     const kryi_scalar unit = kryi_scalar_of(poll->dev, S->unit);
-    const kryi_scalar ask = kryi_scalar_of(poll->dev, may_ask(S, S->W.poll.c) ? S->ask : 0);
-    const kry_arg rest[] = { ARG(S->v->ld),
-                             ARG_ACC(poll->dev, unit),
-                             ARG_ACC(poll->dev, ask),
-                             ARG(S->square->buffer),
-                             ARG(S->square->count),
-                             ARG(poll->state),
-                             ARG(poll->step),
-                             ARG(z->buffer),
-                             ARG(S->w->buffer),
-                             ARG(S->old_w->buffer),
-                             ARG(S->old_v->buffer),
-                             ARG_VEC(x),
-                             ARG(x->ld),
-                             ARG(r->buffer),
-                             ARG(S->rr->buffer) };
+    const kryi_scalar ask = kryi_scalar_of(poll->dev, poll->c->ask);
 
     TRY(precondition(S, S->old_v, S->next_z));
-    TRY(kryi_launch_rows(S->v, S->update, rest, COUNT(rest), S->rr));
+    TRY(kryi_launch_rows(S->v, S->update,
+                         ARGS(ARG(S->v->ld), ARG_ACC(poll->dev, unit), ARG_ACC(poll->dev, ask),
+                              ARG_SUM(S->square), ARG(poll->state), ARG(poll->step), ARG(z->buffer),
+                              ARG(S->w->buffer), ARG(S->old_w->buffer), ARG(S->old_v->buffer),
+                              ARG_VEC(x), ARG(x->ld), ARG(r->buffer), ARG(S->rr->buffer)),
+                         S->rr));
     swap(&S->v, &S->old_v);
     swap(&S->w, &S->old_w);
     swap(&S->z, &S->next_z);
@@ -146,7 +119,6 @@ static kry_status begin(minres *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->old_v, S->w, S->old_w };
 
-    if (c->stopping->iteration == 0) S->ask = S->v->type == KRY_F64 ? 1e-7 : 1e-3;
     TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
     TRY(kry_vec_copy(kryi_cycle_r(c), S->v));
     for (size_t i = 0; i < COUNT(empty); i++) TRY(kry_vec_fill(empty[i], 0));
@@ -155,16 +127,17 @@ static kry_status begin(minres *S, kryi_cycle *c)
     TRY(precondition(S, S->v, S->z));
     TRY(kryi_op_run_dot(S->W.K->A, S->z ? S->z : S->v, S->q, S->delta));
     TRY(find_unit(S));
-    const kry_arg args[] = { ARG(S->square->buffer), ARG(S->square->count), ARG(S->W.poll.step) };
-    TRY(kryi_launch_range(S->W.poll.dev, S->begin, (kryi_range){ 1, .columns = S->W.columns }, args,
-                          COUNT(args)));
+    if (S->unit != 1) c->ask = 0;
+    TRY(kryi_launch_range(S->W.poll.dev, S->begin, (kryi_range){ 1, .columns = S->W.columns },
+                          ARGS(ARG_SUM(S->square), ARG(S->W.poll.step))));
 done:
     return st;
 }
 
-static kry_status iterate(minres *S, kryi_cycle *c)
+static kry_status minres_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
+    minres *S = self;
     bool go;
 
     TRY(begin(S, c));
@@ -183,135 +156,16 @@ static kry_status minres_create(void *self)
 {
     kry_status st = KRY_OK;
     minres *S = self;
-    const kryi_krylov *K = S->W.K;
 
     S->unit = 1, S->seen = -1;
-    kry_vec **const vectors[] = { &S->q, &S->v, &S->old_v, &S->w, &S->old_w, &S->z, &S->next_z };
-    TRY(kryi_workspace_vectors(&S->W, S->W.columns, vectors, COUNT(vectors) - (K->M ? 0 : 2)));
+    TRY(kryi_workspace_vectors(&S->W, S->W.columns,
+                               VECTORS_AT(&S->q, &S->v, &S->old_v, &S->w, &S->old_w)));
+    if (S->W.K->M) TRY(kryi_workspace_vectors(&S->W, S->W.columns, VECTORS_AT(&S->z, &S->next_z)));
     TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->rr, &S->delta, &S->square)));
-    const kryi_named_kernel kernels[] = { { "minres_begin", &S->begin },
+    TRY(kryi_workspace_kernels(&S->W, "minres", "-DKRY_UNALIGNED",
+                               KERNELS_AT({ "minres_begin", &S->begin },
                                           { "minres_lanczos", &S->lanczos },
-                                          { "minres_update", &S->update } };
-    TRY(kryi_kernels_get(K->A->dev, "minres", K->A->shape.type, "-DKRY_UNALIGNED", kernels,
-                         COUNT(kernels)));
-done:
-    return st;
-}
-
-/* ---- b out of the range ------------------------------------------------------------------------
- *
- * A M maps r to almost zero: either b is out of the range of a singular A, or A is ill-conditioned. w := M r is then close
- * to A's null space, if there is one, and A u = A w, solved for u from zero, decides: w - u is the part of w that A maps to
- * zero, to rounding, and if A is regular next to nothing is left of w. */
-
-typedef struct search {
-    minres *S; /* a state of its own */
-    kryi_stopping stopping;
-    kry_vec *g, *u; /* in the workspace of S */
-    double norm_A;  /* estimated */
-} search;
-
-/* w := w / ||w||, g := A w. *mapped: ||A w|| / ||A||, infinite if nothing is left of w */
-static kry_status measure_mapped(search *F, kry_vec *w, double *mapped)
-{
-    kry_status st = KRY_OK;
-    kryi_krylov *K = F->S->W.K;
-    double size;
-
-    *mapped = INFINITY;
-    TRY(kryi_null_space_project(&K->residual.null, w));
-    TRY(kry_vec_norm2(w, &size));
-    if (!(size > 0 && isfinite(size))) return KRY_OK;
-    TRY(kry_vec_axpby(1 / size, w, 0, w));
-    TRY(kry_op_apply(K->A, 1, w, 0, F->g));
-    TRY(kry_vec_norm2(F->g, &size));
-    *mapped = size / F->norm_A;
-done:
-    return st;
-}
-
-/* u := a solution of A u = g, from at most so many iterations, whose number is left in F->stopping. */
-static kry_status solve_for_u(search *F, double mapped, double least, int64_t most)
-{
-    kry_status st = KRY_OK;
-    kryi_cycle c = { .x = F->u,
-                     .r = F->g,
-                     .norm = mapped * F->norm_A,
-                     .goal = 0.25 * least * F->norm_A,
-                     .stopping = &F->stopping };
-
-    TRY(kry_vec_fill(F->u, 0));
-    kryi_stopping_begin(&F->stopping, most, true);
-    TRY(iterate(F->S, &c));
-done:
-    return st;
-}
-
-/* w := a vector of norm 1 that A maps to zero but for rounding, close to M r, orthogonal to what is known; if there is none
- * *found is false. used: iterations, at most so many. Waits. */
-static kry_status find_null_vector(minres *S, const kry_vec *r, kry_vec *w, int64_t most,
-                                   int64_t *used, bool *found)
-{
-    kry_status st = KRY_OK;
-    kryi_krylov *K = S->W.K;
-    /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
-    const double least = 16 * K->stopping.roundoff;
-    search F = { .stopping = { .dev = K->A->dev, .waits = K->stopping.waits } };
-    void *self = NULL;
-    double mapped, last = INFINITY;
-
-    TRY(kryi_stopping_reserve(&F.stopping, most));
-    TRY(kryi_workspace_create(K, 1, &self));
-    F.S = self;
-    TRY(kryi_workspace_vectors(&F.S->W, 1, VECTORS_AT(&F.g, &F.u)));
-    TRY(kryi_residual_norm_of_A(&K->residual, F.g, &F.norm_A));
-    TRY(K->M ? kry_op_apply(K->M, 1, r, 0, w) : kry_vec_copy(r, w));
-    for (;;) {
-        TRY(measure_mapped(&F, w, &mapped));
-        *found = mapped <= least;
-        if (*found || !(mapped <= 0.5 * last) || *used >= most) break;
-        TRY(solve_for_u(&F, mapped, least, most - *used));
-        TRY(kry_vec_axpby(-1, F.u, 1, w));
-        *used += F.stopping.iteration, last = mapped;
-    }
-done:
-    kryi_workspace_destroy(self);
-    free(F.stopping.history);
-    return st;
-}
-
-/* The cycle has ended because A M maps r to almost zero: take what A maps to zero out of later ones, or have them ask
- * again only for much less. The iterations of the search count. Waits. */
-static kry_status follow_up(minres *S, kryi_cycle *c)
-{
-    kry_status st = KRY_OK;
-    kryi_krylov *K = S->W.K;
-    kryi_stopping *s = c->stopping;
-    const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
-    int64_t used = 0;
-    bool found = false;
-    kry_vec *w = NULL;
-
-    TRY(kry_vec_create(c->r->dev, c->r->type, c->r->n, 1, &w));
-    if (rest > 0) TRY(find_null_vector(S, c->r, w, share < rest ? share : rest, &used, &found));
-    while (used-- > 0) TRY(kryi_stopping_record(s, ++s->iteration, s->residual / s->unit));
-    if (found) TRY(kryi_krylov_add_null(K, c, w));
-    if (!found) S->ask *= sqrt(sqrt(K->stopping.roundoff));
-    if (S->ask < K->stopping.roundoff) S->ask = 0;
-    s->end = KRY_END_NONE;
-done:
-    kry_vec_release(&w);
-    return st;
-}
-
-static kry_status minres_cycle(void *self, kryi_cycle *c)
-{
-    kry_status st = KRY_OK;
-    minres *S = self;
-
-    TRY(iterate(S, c));
-    if (!c->X && S->ask > 0 && c->stopping->end == KRY_END_MATRIX && may_ask(S, c))
-        TRY(follow_up(S, c));
+                                          { "minres_update", &S->update })));
 done:
     return st;
 }

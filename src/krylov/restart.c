@@ -84,20 +84,6 @@ done:
     return st;
 }
 
-kry_status kryi_krylov_add_null(kryi_krylov *K, const kryi_cycle *c, const kry_vec *v)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kryi_residual_add_null(&K->residual, v));
-    TRY(kryi_null_space_project(&K->residual.null, c->x));
-    TRY(kryi_null_space_measure(&K->residual.null, c->b, &K->stopping.inconsistent));
-    K->residual.along = K->stopping.inconsistent;
-    kryi_stopping_set_target(&K->stopping);
-    K->stopping.last_true = -1, K->best_residual = INFINITY; /* residuals were others */
-done:
-    return st;
-}
-
 /* The residual that a cycle begins with: of x + Q (b - A x) with deflation. Waits. */
 static kry_status find_residual(solve *S, double *norm)
 {
@@ -234,7 +220,8 @@ static kry_status begin_solve(solve *S, const kryi_terms *terms)
     kryi_stopping *s = &K->stopping;
     const bool guesses = K->guess && !terms->inner;
 
-    *S->c = (kryi_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s };
+    *S->c =
+        (kryi_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s, .ask = kryi_krylov_ask(K) };
     TRY(kryi_check_matrix("kry_solve", K->A, K->check, K->method->takes, &K->checked));
     kryi_stopping_begin(s, terms->max_iter ? terms->max_iter : s->criteria.max_iter, terms->inner);
     TRY(kryi_residual_begin(&K->residual, S->b, &s->norm_b, &s->inconsistent));
@@ -290,6 +277,7 @@ kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const
     TRY(begin_solve(&S, terms));
     while (!cycle.over) {
         TRY(K->method->cycle(K->self, &cycle));
+        TRY(kryi_krylov_find_null(K, &cycle));
         TRY(restart_or_end(&S));
     }
     if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
