@@ -13,13 +13,14 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 #include "krylov/shadow.clh"
 
 #ifndef DEGREE
 #define DEGREE 2
 #endif
 #define PAIRS ((DEGREE + 1) * (DEGREE + 2) / 2) // (i, k) with i <= k is number k (k + 1) / 2 + i
-#define PAIR(i, k) ((k) * ((k) + 1) / 2 + (i))
+INLINED int pair(int i, int k) { return k * (k + 1) / 2 + i; }
 
 // What stands in `scalars`; the omega of the last sweep is in RHO: -omega rho.
 // SHADOW is the square of the shadow's norm, 0 if it is not known.
@@ -70,6 +71,16 @@ kernel void bicgstab_direction(long n, int j, long pitch, long ld, global const 
     }
 }
 
+// Piece i of r_0 -= alpha u_1,  y += alpha u_0
+INLINED void step(long i, const int whole, REAL alpha, global REAL *r, global const REAL *u0, global const REAL *u1, global REAL *y,
+                  piece_sum *rr)
+{
+    const VEC r_i = load_piece(r, i, whole) - alpha * load_piece(u1, i, whole);
+    store_piece(load_piece(y, i, whole) + alpha * load_piece(u0, i, whole), y, i, whole);
+    store_piece(r_i, r, i, whole);
+    add_product(rr, r_i, r_i, whole);
+}
+
 // alpha := rho / gamma, which is the first of the pair (u_(j+1).shadow, u_(j+1).u_(j+1)),  r_c -= alpha u_(c+1) for c = 0 ... j,  y += alpha u_0,  part[group] := r_0.r_0
 kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global ACC *restrict state,
                           global ACC *restrict scalars, global const TOTAL2 *restrict gamma_part,
@@ -83,8 +94,8 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global
     ACC by = scalars[RHO] / gamma.x;
     int go_on = (int)state[STATE_STOP] == GO_ON;
     int stop = check_product(gamma.x, gamma.y, scalars[SHADOW]);
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    piece_sum rr;
+    begin_sum(&rr);
     TAKE_ROWS(first)
 
     if (get_global_id(0) == 0 && go_on) {
@@ -102,17 +113,20 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global
         FOR_TAIL_SUMMED(i, n) r[i] -= alpha * u[i];
     }
     global const REAL *u1 = U + ld;
-#define STEP(TYPE, LOAD, STORE, V, rr)              \
-    {                                               \
-        TYPE r_i = LOAD(R) - alpha * LOAD(u1);      \
-        STORE(LOAD(y) + alpha * LOAD(U), y);        \
-        STORE(r_i, R);                              \
-        ADD_PRODUCT##V(rr, r_i, r_i);               \
-    }
-    FOR_VEC_SUMMED(i, n) STEP(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) STEP(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), (local TOTAL *)lane);
+    FOR_VEC_SUMMED(i, n) step(i, 1, alpha, R, U, u1, y, &rr);
+    FOR_TAIL_SUMMED(i, n) step(i, 0, alpha, R, U, u1, y, &rr);
+    TOTAL sum = group_sum(whole_sum(&rr), (local TOTAL *)lane);
     if (get_local_id(0) == 0) part[PART_HERE] = sum;
+}
+
+// Piece i of the products r_h.r_k
+INLINED void add_products(long i, const int whole, long ld, global const REAL *R, private piece_sum *sum)
+{
+    VEC r[DEGREE + 1];
+    UNROLLED for (int k = 0; k <= DEGREE; k++) {
+        r[k] = load_piece(R + k * ld, i, whole);
+        UNROLLED for (int h = 0; h <= k; h++) add_product(&sum[pair(h, k)], r[h], r[k], whole);
+    }
 }
 
 // part[group]: the PAIRS products r_i.r_k
@@ -121,29 +135,16 @@ kernel void bicgstab_gram(long n ROWS_PARAMS, long pitch, long ld, global const 
                           global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    const TOTALV none = NO_TOTALV;
-    const TOTAL nothing = NO_TOTAL;
-    TOTALV sums[PAIRS];
-    TOTAL rest[PAIRS];
+    piece_sum sums[PAIRS];
     TAKE_ROWS(first)
 
     if ((int)state[COLUMN_HERE * STATE_SIZE + STATE_STOP] != GO_ON) return; // all work-items of a group alike
     R += COLUMN_HERE * pitch + first;
-    UNROLLED for (int p = 0; p < PAIRS; p++) sums[p] = none, rest[p] = nothing;
-#define GRAM(TYPE, LOAD, V, total)                                      \
-    {                                                                   \
-        TYPE r[DEGREE + 1];                                             \
-        UNROLLED for (int k = 0; k <= DEGREE; k++) {                    \
-            r[k] = LOAD(R + k * ld);                                    \
-            UNROLLED for (int h = 0; h <= k; h++)                       \
-                ADD_PRODUCT##V(total[PAIR(h, k)], r[h], r[k]);          \
-        }                                                               \
-    }
-#define LOAD_ONE(p) (p)[i]
-    FOR_VEC_SUMMED(i, n) GRAM(VEC, VLOAD, V, sums)
-    FOR_TAIL_SUMMED(i, n) GRAM(REAL, LOAD_ONE, , rest)
+    UNROLLED for (int p = 0; p < PAIRS; p++) begin_sum(&sums[p]);
+    FOR_VEC_SUMMED(i, n) add_products(i, 1, ld, R, sums);
+    FOR_TAIL_SUMMED(i, n) add_products(i, 0, ld, R, sums);
     for (int p = 0; p < PAIRS; p++) {
-        TOTAL sum = group_sum(ALL_LANES(sums[p], rest[p]), lane);
+        TOTAL sum = group_sum(whole_sum(&sums[p]), lane);
         if (get_local_id(0) == 0) part[PART_HERE * PAIRS + p] = sum;
     }
 }
@@ -167,22 +168,22 @@ kernel void bicgstab_minimise(int count, global const TOTAL *restrict part,
     if (get_local_id(0) != 0 || (int)state[STATE_STOP] != GO_ON) return;
     // Column k of the factor takes the place of its column of G, and gamma_k that of the right-hand side
     for (int k = 1; k <= DEGREE; k++) {
-        ACC right = G[PAIR(0, k)], pivot = G[PAIR(k, k)], all = pivot;
+        ACC right = G[pair(0, k)], pivot = G[pair(k, k)], all = pivot;
         for (int h = 1; h < k; h++) {
-            ACC entry = G[PAIR(h, k)];
-            for (int m = 1; m < h; m++) entry -= G[PAIR(m, h)] * G[PAIR(m, k)];
-            G[PAIR(h, k)] = entry = entry * G[PAIR(h, h)];
+            ACC entry = G[pair(h, k)];
+            for (int m = 1; m < h; m++) entry -= G[pair(m, h)] * G[pair(m, k)];
+            G[pair(h, k)] = entry = entry * G[pair(h, h)];
             pivot -= entry * entry, right -= entry * gamma[h];
         }
         // the reciprocal of the factor's diagonal; 0: r_k depends on those before it
         ACC inverse = pivot > ROUNDING * ROUNDING * all ? 1 / sqrt(pivot) : 0;
-        G[PAIR(k, k)] = inverse;
+        G[pair(k, k)] = inverse;
         gamma[k] = right * inverse;
         fallen += gamma[k] * gamma[k];
     }
     for (int k = DEGREE; k > 0; k--) {
-        for (int h = k + 1; h <= DEGREE; h++) gamma[k] -= G[PAIR(k, h)] * gamma[h];
-        gamma[k] *= G[PAIR(k, k)];
+        for (int h = k + 1; h <= DEGREE; h++) gamma[k] -= G[pair(k, h)] * gamma[h];
+        gamma[k] *= G[pair(k, k)];
         scalars[GAMMA + k] = gamma[k];
     }
     ACC omega = gamma[DEGREE];
@@ -190,6 +191,24 @@ kernel void bicgstab_minimise(int count, global const TOTAL *restrict part,
     if (isfinite(omega) && omega != 0 && fallen > ROUNDING * ROUNDING * G[0]) return;
     state[STATE_VALUE] = omega;
     state[STATE_STOP] = isfinite(omega) ? STOP_PRECOND : STOP_NOT_FINITE;
+}
+
+// Piece i of bicgstab_reduce
+INLINED void reduce(long i, const int whole, long ld, global const ACC *scalars, global REAL *R, global REAL *U, global REAL *y,
+                    global const REAL *shadow, piece_sum *rr, piece_sum *rho)
+{
+    VEC r_i = load_piece(R, i, whole), u_i = load_piece(U, i, whole), y_i = load_piece(y, i, whole), before = r_i;
+    UNROLLED for (int k = 1; k <= DEGREE; k++) {
+        const REAL gamma = (REAL)scalars[GAMMA + k];
+        const VEC r_k = load_piece(R + k * ld, i, whole);
+        y_i += gamma * before, before = r_k;
+        r_i -= gamma * r_k, u_i -= gamma * load_piece(U + k * ld, i, whole);
+    }
+    store_piece(y_i, y, i, whole);
+    store_piece(r_i, R, i, whole);
+    store_piece(u_i, U, i, whole);
+    add_product(rr, r_i, r_i, whole);
+    add_product(rho, r_i, load_piece(shadow, i, whole), whole);
 }
 
 // y += sum gamma_k r_(k-1),  r_0 -= sum gamma_k r_k,  u_0 -= sum gamma_k u_k,
@@ -201,33 +220,17 @@ kernel void bicgstab_reduce(long n ROWS_PARAMS, long pitch, long ld, global cons
                             global TOTAL2 *restrict rho_part)
 {
     local TOTAL2 lane[WG];
-    TOTALV srr = NO_TOTALV, srho = NO_TOTALV;
-    TOTAL trr = NO_TOTAL, trho = NO_TOTAL;
+    piece_sum rr, rho;
     TAKE_ROWS(first)
     TAKE_COLUMN_SCALARS
     const long at = COLUMN_HERE * pitch + first;
 
     if ((int)state[STATE_STOP] != GO_ON) n = 0;
     R += at, U += at, shadow += at, y += y0 + COLUMN_HERE * y_pitch + first;
-#define REDUCE(TYPE, LOAD, STORE, V, rr, rho)                                  \
-    {                                                                          \
-        TYPE r_i = LOAD(R), u_i = LOAD(U), y_i = LOAD(y), before = r_i;        \
-        UNROLLED for (int k = 1; k <= DEGREE; k++) {                           \
-            const REAL gamma = (REAL)scalars[GAMMA + k];                       \
-            TYPE r_k = LOAD((R + k * ld));                                     \
-            y_i += gamma * before, before = r_k;                               \
-            r_i -= gamma * r_k, u_i -= gamma * LOAD((U + k * ld));             \
-        }                                                                      \
-        STORE(y_i, y);                                                         \
-        STORE(r_i, R);                                                         \
-        STORE(u_i, U);                                                         \
-        ADD_PRODUCT##V(rr, r_i, r_i);                                          \
-        ADD_PRODUCT##V(rho, r_i, LOAD(shadow));                                \
-    }
-    FOR_VEC_SUMMED(i, n) REDUCE(VEC, VLOAD, VSTORE, V, srr, srho)
-    FOR_TAIL_SUMMED(i, n) REDUCE(REAL, SLOAD, SSTORE, , trr, trho)
-    TOTAL rr = ALL_LANES(srr, trr), rho = ALL_LANES(srho, trho);
-    TOTAL2 sums = group_sum2(BOTH(rho, rr), lane);
-    rr = group_sum(rr, (local TOTAL *)lane);
-    if (get_local_id(0) == 0) rr_part[PART_HERE] = rr, rho_part[PART_HERE] = sums;
+    begin_sum(&rr), begin_sum(&rho);
+    FOR_VEC_SUMMED(i, n) reduce(i, 1, ld, scalars, R, U, y, shadow, &rr, &rho);
+    FOR_TAIL_SUMMED(i, n) reduce(i, 0, ld, scalars, R, U, y, shadow, &rr, &rho);
+    TOTAL2 sums = group_sum2(BOTH(whole_sum(&rho), whole_sum(&rr)), lane);
+    TOTAL square = group_sum(whole_sum(&rr), (local TOTAL *)lane);
+    if (get_local_id(0) == 0) rr_part[PART_HERE] = square, rho_part[PART_HERE] = sums;
 }

@@ -9,6 +9,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 
 #ifndef WIDTH
 #define WIDTH 4
@@ -30,7 +31,7 @@
 #define BY_P     (3 * SQUARE)
 #define C_OF_R   (4 * SQUARE)
 #define GOES_ON  (5 * SQUARE)
-#define AT(i, j) ((i) * WIDTH + (j))
+INLINED int at(int i, int j) { return i * WIDTH + j; }
 
 // A pivot is none once this share of its column is left: the rest is rounding of sums, or of the columns.
 #define LEAST_PIVOT (sizeof(ACC) == 4 ? (ACC)1e-4f : (ACC)1e-12f)
@@ -64,7 +65,7 @@ int factor(local const ACC *G, local ACC *left, local ACC *L, local pivots *p)
     FOR_LANES(e, SQUARE) left[e] = G[e];
     FOR_LANES(j, WIDTH)
     {
-        const ACC all = G[AT(j, j)];
+        const ACC all = G[at(j, j)];
         p->place[j] = -1, p->by_all[j] = 1 / all, p->share[j] = share_of(all, all, 1 / all);
     }
     for (; rank < WIDTH; rank++) {
@@ -77,17 +78,17 @@ int factor(local const ACC *G, local ACC *left, local ACC *L, local pivots *p)
         }
         if (least < 0) return least < -1 ? -2 : -1;
         if (pivot < 0) break;
-        const ACC by_root = rsqrt(left[AT(pivot, pivot)]);
+        const ACC by_root = rsqrt(left[at(pivot, pivot)]);
         FOR_LANES(j, WIDTH)
         {
-            L[AT(rank, j)] = left[AT(pivot, j)] * by_root;
+            L[at(rank, j)] = left[at(pivot, j)] * by_root;
             if (j == pivot) p->order[rank] = j, p->place[j] = rank, p->by_root[rank] = by_root;
         }
         BARRIER();
-        FOR_LANES(e, SQUARE) left[e] -= L[AT(rank, e / WIDTH)] * L[AT(rank, e % WIDTH)];
+        FOR_LANES(e, SQUARE) left[e] -= L[at(rank, e / WIDTH)] * L[at(rank, e % WIDTH)];
         BARRIER();
         FOR_LANES(j, WIDTH)
-        p->share[j] = p->place[j] >= 0 ? 0 : share_of(left[AT(j, j)], G[AT(j, j)], p->by_all[j]);
+        p->share[j] = p->place[j] >= 0 ? 0 : share_of(left[at(j, j)], G[at(j, j)], p->by_all[j]);
     }
     return rank;
 }
@@ -100,11 +101,11 @@ void invert(local const ACC *L, local const pivots *p, int rank, local ACC *E)
     for (int s = 0; s < rank; s++) {
         const int j = p->order[s];
         BARRIER();
-        FOR_LANES(i, WIDTH) E[AT(i, j)] *= p->by_root[s];
+        FOR_LANES(i, WIDTH) E[at(i, j)] *= p->by_root[s];
         BARRIER();
         FOR_LANES(e, SQUARE)
         {
-            if (p->place[e % WIDTH] > s) E[e] -= E[AT(e / WIDTH, j)] * L[AT(s, e % WIDTH)];
+            if (p->place[e % WIDTH] > s) E[e] -= E[at(e / WIDTH, j)] * L[at(s, e % WIDTH)];
         }
     }
     BARRIER();
@@ -114,7 +115,7 @@ void invert(local const ACC *L, local const pivots *p, int rank, local ACC *E)
 ACC product_at(local const ACC *X, local const ACC *Y, int e)
 {
     ACC sum = 0;
-    for (int t = 0; t < WIDTH; t++) sum += X[AT(e / WIDTH, t)] * Y[AT(t, e % WIDTH)];
+    for (int t = 0; t < WIDTH; t++) sum += X[at(e / WIDTH, t)] * Y[at(t, e % WIDTH)];
     return sum;
 }
 
@@ -124,7 +125,7 @@ void take_symmetric(global const TOTAL *total, local ACC *G)
     FOR_LANES(e, SQUARE)
     {
         const int i = e / WIDTH, j = e % WIDTH;
-        G[e] = (VALUE_OF(total[AT(i, j)]) + VALUE_OF(total[AT(j, i)])) / 2;
+        G[e] = (VALUE_OF(total[at(i, j)]) + VALUE_OF(total[at(j, i)])) / 2;
     }
     BARRIER();
 }
@@ -184,7 +185,7 @@ kernel void block_cg_gram(long n, long pitch, global const ACC *restrict small, 
         BARRIER();
         FOR_LANES(b, TILE)
         {
-            if (i_tile + a < WIDTH && j_tile + b < WIDTH) part[AT(i_tile + a, j_tile + b)] = lane[b * WG];
+            if (i_tile + a < WIDTH && j_tile + b < WIDTH) part[at(i_tile + a, j_tile + b)] = lane[b * WG];
         }
     }
 }
@@ -222,7 +223,7 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
         global ACC *own = state + c * STATE_SIZE;
         ACC rr = 0;
         if (!(what & TESTS) || (int)own[STATE_STOP] != GO_ON) continue;
-        for (int i = 0; i < WIDTH; i++) rr += E[AT(i, c)] * C[AT(i, c)];
+        for (int i = 0; i < WIDTH; i++) rr += E[at(i, c)] * C[at(i, c)];
         if (rr < 0) rr = 0; // by rounding
         own[STATE_ITERATION] = (ACC)iteration, own[STATE_VALUE] = rr;
         history[slot * WIDTH + c] = rr;
@@ -238,8 +239,8 @@ kernel void block_cg_orthogonalise(int what, int iteration, int slot, global con
         const int t = rank > 0 ? p.place[e / WIDTH] : -1, j = e % WIDTH;
         const int goes_on = (int)state[j * STATE_SIZE + STATE_STOP] == GO_ON;
         small[TO_Q + e] = rank > 0 ? E[e] : 0;
-        small[RHO_OF_W + e] = t >= 0 ? L[AT(t, j)] : 0;
-        small[C_OF_R + e] = t >= 0 && goes_on ? product_at(L, C, AT(t, j)) : 0;
+        small[RHO_OF_W + e] = t >= 0 ? L[at(t, j)] : 0;
+        small[C_OF_R + e] = t >= 0 && goes_on ? product_at(L, C, at(t, j)) : 0;
     }
     BARRIER(); // the states were read
     if (get_local_id(0) != 0) return;
@@ -267,7 +268,7 @@ kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state
         {
             global ACC *own = state + c * STATE_SIZE;
             if ((int)own[STATE_STOP] != GO_ON) continue;
-            own[STATE_STOP] = rank < -1 ? STOP_NOT_FINITE : STOP_MATRIX, own[STATE_VALUE] = G[AT(c, c)];
+            own[STATE_STOP] = rank < -1 ? STOP_NOT_FINITE : STOP_MATRIX, own[STATE_VALUE] = G[at(c, c)];
         }
         if (get_local_id(0) == 0) small[GOES_ON] = 0;
         return;
@@ -276,14 +277,14 @@ kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state
     FOR_LANES(e, SQUARE)
     {
         ACC sum = 0;
-        for (int t = 0; t < WIDTH; t++) sum += E[AT(e / WIDTH, t)] * E[AT(e % WIDTH, t)];
+        for (int t = 0; t < WIDTH; t++) sum += E[at(e / WIDTH, t)] * E[at(e % WIDTH, t)];
         small[BY_T + e] = alpha[e] = sum;
     }
     BARRIER();
     FOR_LANES(e, SQUARE)
     {
         ACC sum = 0;
-        for (int t = 0; t < WIDTH; t++) sum += alpha[AT(e / WIDTH, t)] * small[C_OF_R + AT(t, e % WIDTH)];
+        for (int t = 0; t < WIDTH; t++) sum += alpha[at(e / WIDTH, t)] * small[C_OF_R + at(t, e % WIDTH)];
         small[BY_P + e] = sum;
     }
 }
@@ -293,10 +294,44 @@ kernel void block_cg_solve(global const TOTAL *restrict total, global ACC *state
 #define LOAD_SMALL(which, to) FOR_LANES(e, SQUARE) to[e] = (REAL)small[which + e];
 #define ALL_COLUMNS(c)  UNROLLED for (int c = 0; c < WIDTH; c++)
 #define EACH_COLUMN(c)  NOT_UNROLLED for (int c = 0; c < WIDTH; c++) // else kernels are WIDTH times as long
-// value += the row of Q times column j of a small matrix
-#define ADD_ROW(value, row, matrix, j) ALL_COLUMNS(a) value += row[a] * matrix[AT(a, j)];
-// value += that times row j of it, transposed
-#define ADD_ROW_TRANSPOSED(value, row, matrix, j) ALL_COLUMNS(a) value += row[a] * matrix[AT(j, a)];
+
+INLINED void load_row(private VEC *row, global const REAL *block, long pitch, long i, const int whole)
+{
+    ALL_COLUMNS(a) row[a] = load_piece(block + a * pitch, i, whole);
+}
+
+// value + row times column j of a small matrix, or with its row j
+INLINED VEC add_row(VEC value, const private VEC *row, local const REAL *matrix, int j)
+{
+    ALL_COLUMNS(a) value += row[a] * matrix[at(a, j)];
+    return value;
+}
+
+INLINED VEC add_row_transposed(VEC value, const private VEC *row, local const REAL *matrix, int j)
+{
+    ALL_COLUMNS(a) value += row[a] * matrix[at(j, a)];
+    return value;
+}
+
+// Piece i of X += P by_p,  Q -= T by_t
+INLINED void update(long i, const int whole, long pitch, global const REAL *P, local const REAL *by_p, global REAL *X, long x_pitch,
+                    global const REAL *T, local const REAL *by_t, global REAL *Q)
+{
+    VEC row[MOST_WIDTH];
+    load_row(row, P, pitch, i, whole);
+    EACH_COLUMN(j)
+    {
+        global REAL *x = X + j * x_pitch;
+        store_piece(add_row(load_piece(x, i, whole), row, by_p, j), x, i, whole);
+    }
+    load_row(row, T, pitch, i, whole);
+    EACH_COLUMN(j)
+    {
+        global REAL *q = Q + j * pitch;
+        const VEC by_row = add_row(0, row, by_t, j);
+        store_piece(load_piece(q, i, whole) - by_row, q, i, whole);
+    }
+}
 
 // X += P (alpha C),  Q := Q - T alpha, which is W. 4 + 2 words for each column.
 kernel void block_cg_update(long n, long pitch, global const ACC *restrict small, global const REAL *restrict P,
@@ -310,26 +345,24 @@ kernel void block_cg_update(long n, long pitch, global const ACC *restrict small
     LOAD_SMALL(BY_T, by_t)
     BARRIER();
     X += x0;
-#define UPDATE(TYPE, LOAD, STORE)                                    \
-    {                                                                \
-        TYPE row[MOST_WIDTH];                                        \
-        ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
-        EACH_COLUMN(j)                                               \
-        {                                                            \
-            TYPE value = LOAD((X + j * x_pitch));                    \
-            ADD_ROW(value, row, by_p, j)                             \
-            STORE(value, (X + j * x_pitch));                         \
-        }                                                            \
-        ALL_COLUMNS(a) row[a] = LOAD((T + a * pitch));               \
-        EACH_COLUMN(j)                                               \
-        {                                                            \
-            TYPE value = 0;                                          \
-            ADD_ROW(value, row, by_t, j)                             \
-            STORE(LOAD((Q + j * pitch)) - value, (Q + j * pitch));   \
-        }                                                            \
-    }
-    FOR_VEC(i, n) UPDATE(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) UPDATE(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) update(i, 1, pitch, P, by_p, X, x_pitch, T, by_t, Q);
+    FOR_TAIL(i, n) update(i, 0, pitch, P, by_p, X, x_pitch, T, by_t, Q);
+}
+
+// Piece i of block := block E
+INLINED void turn(long i, const int whole, long pitch, local const REAL *E, global REAL *block)
+{
+    VEC row[MOST_WIDTH];
+    load_row(row, block, pitch, i, whole);
+    EACH_COLUMN(j) store_piece(add_row(0, row, E, j), block + j * pitch, i, whole);
+}
+
+// Piece i of P := Z + P RHO'
+INLINED void add_direction(long i, const int whole, long pitch, local const REAL *rho, global const REAL *Z, global REAL *P)
+{
+    VEC row[MOST_WIDTH];
+    load_row(row, P, pitch, i, whole);
+    EACH_COLUMN(j) store_piece(add_row_transposed(load_piece(Z + j * pitch, i, whole), row, rho, j), P + j * pitch, i, whole);
 }
 
 // Q := W E and, with an M, Y := Y E; unless `first`, P := Y + P RHO' (without: Q + P RHO'). W stands in Q.
@@ -344,34 +377,16 @@ kernel void block_cg_turn(long n, long pitch, int first, global const ACC *restr
     LOAD_SMALL(TO_Q, to_q)
     LOAD_SMALL(RHO_OF_W, of_w)
     BARRIER();
-#define TURN(TYPE, LOAD, STORE, block)                               \
-    {                                                                \
-        TYPE row[MOST_WIDTH];                                        \
-        ALL_COLUMNS(a) row[a] = LOAD((block + a * pitch));           \
-        EACH_COLUMN(j)                                               \
-        {                                                            \
-            TYPE value = 0;                                          \
-            ADD_ROW(value, row, to_q, j)                             \
-            STORE(value, (block + j * pitch));                       \
-        }                                                            \
+    FOR_VEC(i, n)
+    {
+        turn(i, 1, pitch, to_q, Q);
+        if (Y) turn(i, 1, pitch, to_q, Y);
+        if (!first) add_direction(i, 1, pitch, of_w, Z, P);
     }
-#define ADD_DIRECTION(TYPE, LOAD, STORE, block)                      \
-    {                                                                \
-        TYPE row[MOST_WIDTH];                                        \
-        ALL_COLUMNS(a) row[a] = LOAD((P + a * pitch));               \
-        EACH_COLUMN(j)                                               \
-        {                                                            \
-            TYPE value = LOAD((block + j * pitch));                  \
-            ADD_ROW_TRANSPOSED(value, row, of_w, j)                  \
-            STORE(value, (P + j * pitch));                           \
-        }                                                            \
+    FOR_TAIL(i, n)
+    {
+        turn(i, 0, pitch, to_q, Q);
+        if (Y) turn(i, 0, pitch, to_q, Y);
+        if (!first) add_direction(i, 0, pitch, of_w, Z, P);
     }
-#define ALL_TURNS(TYPE, LOAD, STORE)                                 \
-    {                                                                \
-        TURN(TYPE, LOAD, STORE, Q)                                   \
-        if (Y) TURN(TYPE, LOAD, STORE, Y)                            \
-        if (!first) ADD_DIRECTION(TYPE, LOAD, STORE, Z)              \
-    }
-    FOR_VEC(i, n) ALL_TURNS(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) ALL_TURNS(REAL, SLOAD, SSTORE)
 }

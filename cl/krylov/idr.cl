@@ -7,6 +7,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 
 #define MOST 16 // s at most
 // What stands in `scalars`: omega; r.r; f = P'r; c; alpha; beta; M = P'G, MOST numbers a column
@@ -68,6 +69,15 @@ kernel void idr_solve(int s, int k, global const TOTAL *restrict part, int count
     }
 }
 
+// Piece i of idr_remove
+INLINED void remove_columns(long i, const int whole, int s, int k, long ld, global const ACC *factor, global const REAL *G,
+                            global const REAL *r, global REAL *v)
+{
+    VEC v_i = load_piece(r, i, whole);
+    for (int c = k; c < s; c++) v_i -= (REAL)factor[c] * load_piece(G + c * ld, i, whole);
+    store_piece(v_i, v, i, whole);
+}
+
 // v := r - sum of c_i g_i, i >= k
 kernel void idr_remove(long n, int s, int k, long ld, global const ACC *restrict state,
                        global const ACC *restrict scalars, global const REAL *restrict G,
@@ -75,14 +85,21 @@ kernel void idr_remove(long n, int s, int k, long ld, global const ACC *restrict
 {
     if ((int)state[STATE_STOP] != GO_ON) return;
     scalars += C;
-#define REMOVE(TYPE, LOAD, STORE)                                                 \
-    {                                                                             \
-        TYPE v_i = LOAD(r);                                                       \
-        for (int c = k; c < s; c++) v_i -= (REAL)scalars[c] * LOAD((G + c * ld)); \
-        STORE(v_i, v);                                                            \
+    FOR_VEC(i, n) remove_columns(i, 1, s, k, ld, scalars, G, r, v);
+    FOR_TAIL(i, n) remove_columns(i, 0, s, k, ld, scalars, G, r, v);
+}
+
+// Piece i of idr_direction
+INLINED void direct(long i, const int whole, int s, int k, long ld, global const ACC *factor, REAL omega, global const REAL *G,
+                    global const REAL *z, global const REAL *U, global REAL *u)
+{
+    VEC v_i = load_piece(z, i, whole), u_i = 0;
+    for (int c = k; c < s; c++) {
+        const REAL scale = (REAL)factor[c];
+        if (G) v_i -= scale * load_piece(G + c * ld, i, whole);
+        u_i += scale * load_piece(U + c * ld, i, whole);
     }
-    FOR_VEC(i, n) REMOVE(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) REMOVE(REAL, SLOAD, SSTORE)
+    store_piece(omega * v_i + u_i, u, i, whole);
 }
 
 // u_k := omega v + sum of c_i u_i, i >= k, with v := z - sum of c_i g_i; G NULL: v is z, which is M times what idr_remove
@@ -95,18 +112,8 @@ kernel void idr_direction(long n, int s, int k, long ld, global const ACC *restr
     if ((int)state[STATE_STOP] != GO_ON) return;
     global REAL *u = U + k * ld;
     scalars += C;
-#define DIRECT(TYPE, LOAD, STORE)                          \
-    {                                                      \
-        TYPE v_i = LOAD(z), u_i = 0;                       \
-        for (int c = k; c < s; c++) {                      \
-            const REAL scale = (REAL)scalars[c];           \
-            if (G) v_i -= scale * LOAD((G + c * ld));      \
-            u_i += scale * LOAD((U + c * ld));             \
-        }                                                  \
-        STORE(omega * v_i + u_i, u);                       \
-    }
-    FOR_VEC(i, n) DIRECT(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) DIRECT(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) direct(i, 1, s, k, ld, scalars, omega, G, z, U, u);
+    FOR_TAIL(i, n) direct(i, 0, s, k, ld, scalars, omega, G, z, U, u);
 }
 
 // From P'g_k: the alphas that make g_k orthogonal to the first k columns of P, what becomes of P'g_k then,
@@ -137,6 +144,24 @@ kernel void idr_project(int s, int k, global const TOTAL *restrict part, int cou
     }
 }
 
+// Piece i of idr_update
+INLINED void update(long i, const int whole, int k, long ld, global const ACC *factor, REAL beta, global const REAL *G, global const REAL *U,
+                    global REAL *g, global REAL *u, global REAL *r, global REAL *x, piece_sum *rr)
+{
+    VEC g_i = load_piece(g, i, whole), u_i = load_piece(u, i, whole);
+    for (int c = 0; c < k; c++) {
+        const REAL alpha = (REAL)factor[c];
+        g_i -= alpha * load_piece(G + c * ld, i, whole);
+        u_i -= alpha * load_piece(U + c * ld, i, whole);
+    }
+    const VEC r_i = load_piece(r, i, whole) - beta * g_i;
+    store_piece(g_i, g, i, whole);
+    store_piece(u_i, u, i, whole);
+    store_piece(r_i, r, i, whole);
+    store_piece(load_piece(x, i, whole) + beta * u_i, x, i, whole);
+    add_product(rr, r_i, r_i, whole);
+}
+
 // g_k -= sum of alpha_i g_i, u_k -= sum of alpha_i u_i, i < k;  r -= beta g_k,  x += beta u_k;
 // part[group] := r.r
 kernel void idr_update(long n ROWS_PARAMS, int k, long ld, global const ACC *restrict state,
@@ -146,32 +171,29 @@ kernel void idr_update(long n ROWS_PARAMS, int k, long ld, global const ACC *res
 {
     local TOTAL lane[WG];
     const REAL beta = (REAL)scalars[BETA];
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    piece_sum rr;
+    begin_sum(&rr);
     TAKE_ROWS(first)
 
     if ((int)state[STATE_STOP] != GO_ON) n = 0; // not a return: the barriers below are for all
     G += first, U += first, r += first, x += x0 + first, scalars += ALPHA;
     global REAL *g = G + k * ld, *u = U + k * ld;
-#define UPDATE(TYPE, LOAD, STORE, V, total)                \
-    {                                                      \
-        TYPE g_i = LOAD(g), u_i = LOAD(u);                 \
-        for (int c = 0; c < k; c++) {                      \
-            const REAL alpha = (REAL)scalars[c];           \
-            g_i -= alpha * LOAD((G + c * ld));             \
-            u_i -= alpha * LOAD((U + c * ld));             \
-        }                                                  \
-        TYPE r_i = LOAD(r) - beta * g_i;                   \
-        STORE(g_i, g);                                     \
-        STORE(u_i, u);                                     \
-        STORE(r_i, r);                                     \
-        STORE(LOAD(x) + beta * u_i, x);                    \
-        ADD_PRODUCT##V(total, r_i, r_i);                   \
-    }
-    FOR_VEC_SUMMED(i, n) UPDATE(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) UPDATE(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
+    FOR_VEC_SUMMED(i, n) update(i, 1, k, ld, scalars, beta, G, U, g, u, r, x, &rr);
+    FOR_TAIL_SUMMED(i, n) update(i, 0, k, ld, scalars, beta, G, U, g, u, r, x, &rr);
+    TOTAL sum = group_sum(whole_sum(&rr), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
+}
+
+// Piece i of r -= omega t,  x += omega z
+INLINED void reduce(long i, const int whole, REAL omega, global const REAL *t, global const REAL *z, global REAL *r, global REAL *x,
+                    piece_sum *rr)
+{
+    VEC z_i = load_piece(r, i, whole);
+    const VEC r_i = z_i - omega * load_piece(t, i, whole);
+    if (z) z_i = load_piece(z, i, whole);
+    store_piece(load_piece(x, i, whole) + omega * z_i, x, i, whole);
+    store_piece(r_i, r, i, whole);
+    add_product(rr, r_i, r_i, whole);
 }
 
 // omega := t.r / t.t, enlarged where the angle between t and r is so wide that the minimal residual would
@@ -186,13 +208,12 @@ kernel void idr_reduce(long n ROWS_PARAMS, global const TOTAL2 *restrict omega_p
     ACC2 tr = VALUES_OF(finish_sum2(omega_part, omega_count, lane)); // t.r, t.t
     const ACC widest = (ACC)7 / 10, size = sqrt(tr.y * scalars[SQUARE]);
     ACC by = tr.x / tr.y;
-    const int preconditioned = z != 0;
     int go_on = (int)state[STATE_STOP] == GO_ON;
     int stop = !isfinite(tr.x) || !isfinite(tr.y) ? STOP_NOT_FINITE
                : fabs(tr.x) > ROUNDING * size     ? GO_ON
                                                   : STOP_PRECOND;
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    piece_sum rr;
+    begin_sum(&rr);
     TAKE_ROWS(first)
 
     if (fabs(tr.x) < widest * size) by *= widest * size / fabs(tr.x);
@@ -203,17 +224,10 @@ kernel void idr_reduce(long n ROWS_PARAMS, global const TOTAL2 *restrict omega_p
     }
     if (!go_on || stop != GO_ON) n = 0;
     const REAL omega = (REAL)by;
-    t += first, z += first, r += first, x += x0 + first;
-#define REDUCE(TYPE, LOAD, STORE, V, total)                \
-    {                                                      \
-        TYPE z_i = LOAD(r), r_i = z_i - omega * LOAD(t);   \
-        if (preconditioned) z_i = LOAD(z);                 \
-        STORE(LOAD(x) + omega * z_i, x);                   \
-        STORE(r_i, r);                                     \
-        ADD_PRODUCT##V(total, r_i, r_i);                   \
-    }
-    FOR_VEC_SUMMED(i, n) REDUCE(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) REDUCE(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), (local TOTAL *)lane);
+    t += first, r += first, x += x0 + first;
+    if (z) z += first;
+    FOR_VEC_SUMMED(i, n) reduce(i, 1, omega, t, z, r, x, &rr);
+    FOR_TAIL_SUMMED(i, n) reduce(i, 0, omega, t, z, r, x, &rr);
+    TOTAL sum = group_sum(whole_sum(&rr), (local TOTAL *)lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }

@@ -5,6 +5,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 
 // Behind STATE_VALUE: gamma = r'u and alpha of the last step, and beta of the present one
 enum { GAMMA = STATE_VALUE + 1, ALPHA, BETA };
@@ -46,31 +47,72 @@ kernel void pipe_cg_check(int only, int iteration, int slot, ACC target2,
     state[GAMMA] = gamma;
 }
 
+// The sums of an iteration.
+typedef struct pipe_sums {
+    piece_sum ru, wu, rr;
+} pipe_sums;
+
+INLINED void begin_sums(pipe_sums *s) { begin_sum(&s->ru), begin_sum(&s->wu), begin_sum(&s->rr); }
+
+INLINED void add_sums(pipe_sums *s, VEC r, VEC w, VEC u, const int whole)
+{
+    add_product(&s->ru, r, u, whole);
+    add_product(&s->wu, w, u, whole);
+    add_product(&s->rr, r, r, whole);
+}
+
 // part[3 group ...] := the sums
-#define LEAVE_SUMS(ru, wu, rr)                                             \
-    {                                                                      \
-        TOTAL one = group_sum(ru, lane), two = group_sum(wu, lane);        \
-        TOTAL three = group_sum(rr, lane);                                 \
-        part += 3 * get_group_id(0);                                       \
-        if (get_local_id(0) == 0) part[0] = one, part[1] = two, part[2] = three; \
-    }
+INLINED void leave_sums(const pipe_sums *s, local TOTAL *lane, global TOTAL *part)
+{
+    TOTAL ru = group_sum(whole_sum(&s->ru), lane), wu = group_sum(whole_sum(&s->wu), lane);
+    TOTAL rr = group_sum(whole_sum(&s->rr), lane);
+    part += 3 * get_group_id(0);
+    if (get_local_id(0) == 0) part[0] = ru, part[1] = wu, part[2] = rr;
+}
 
 kernel void pipe_cg_sums(long n ROWS_PARAMS, global const REAL *restrict r,
                          global const REAL *restrict w, global const REAL *restrict u,
                          global TOTAL *restrict part)
 {
     local TOTAL lane[WG];
-    TOTAL ru = NO_TOTAL, wu = NO_TOTAL, rr = NO_TOTAL;
-    TOTALV rus = NO_TOTALV, wus = NO_TOTALV, rrs = NO_TOTALV;
+    pipe_sums sums;
+    begin_sums(&sums);
     TAKE_ROWS(first)
     r += first, w += first, u += first;
-#define ADD_SUMS(V, LOAD, ru, wu, rr)             \
-    ADD_PRODUCT##V(ru, LOAD(r), LOAD(u));         \
-    ADD_PRODUCT##V(wu, LOAD(w), LOAD(u));         \
-    ADD_PRODUCT##V(rr, LOAD(r), LOAD(r));
-    FOR_VEC_SUMMED(i, n) { ADD_SUMS(V, VLOAD, rus, wus, rrs) }
-    FOR_TAIL_SUMMED(i, n) { ADD_SUMS(, SLOAD, ru, wu, rr) }
-    LEAVE_SUMS(ALL_LANES(rus, ru), ALL_LANES(wus, wu), ALL_LANES(rrs, rr))
+    FOR_VEC_SUMMED(i, n) add_sums(&sums, LDV(r, i), LDV(w, i), LDV(u, i), 1);
+    FOR_TAIL_SUMMED(i, n) add_sums(&sums, (VEC)(r[i]), (VEC)(w[i]), (VEC)(u[i]), 0);
+    leave_sums(&sums, lane, part);
+}
+
+// What pipe_cg_step writes. Without a preconditioner q and u are NULL.
+typedef struct pipe_vectors {
+    global REAL *z, *w, *s, *p, *x, *r, *q, *u;
+} pipe_vectors;
+
+// Piece i of pipe_cg_step
+INLINED void pipe_step(long i, const int whole, const int preconditioned, REAL alpha, REAL beta, global const REAL *Am,
+                       global const REAL *m, const pipe_vectors *v, pipe_sums *sums)
+{
+    VEC w_i = load_piece(v->w, i, whole), r_i = load_piece(v->r, i, whole), u_i = r_i;
+    if (preconditioned) u_i = load_piece(v->u, i, whole);
+    const VEC p_i = u_i + beta * load_piece(v->p, i, whole), s_i = w_i + beta * load_piece(v->s, i, whole);
+    const VEC z_i = load_piece(Am, i, whole) + beta * load_piece(v->z, i, whole);
+    store_piece(p_i, v->p, i, whole);
+    store_piece(s_i, v->s, i, whole);
+    store_piece(z_i, v->z, i, whole);
+    store_piece(load_piece(v->x, i, whole) + alpha * p_i, v->x, i, whole);
+    r_i -= alpha * s_i, w_i -= alpha * z_i;
+    store_piece(r_i, v->r, i, whole);
+    store_piece(w_i, v->w, i, whole);
+    if (preconditioned) {
+        const VEC q_i = load_piece(m, i, whole) + beta * load_piece(v->q, i, whole);
+        store_piece(q_i, v->q, i, whole);
+        u_i -= alpha * q_i;
+        store_piece(u_i, v->u, i, whole);
+    } else {
+        u_i = r_i;
+    }
+    add_sums(sums, r_i, w_i, u_i, whole);
 }
 
 // p := u + beta p,  s := w + beta s = A p,  z := A m + beta z = A q,  q := m + beta q = M s,  x += alpha p,
@@ -85,39 +127,15 @@ kernel void pipe_cg_step(long n ROWS_PARAMS, global const ACC *restrict state,
 {
     local TOTAL lane[WG];
     const int preconditioned = u != 0;
-    TOTAL ru = NO_TOTAL, wu = NO_TOTAL, rr = NO_TOTAL;
-    TOTALV rus = NO_TOTALV, wus = NO_TOTALV, rrs = NO_TOTALV;
+    pipe_sums sums;
+    begin_sums(&sums);
     const REAL alpha = (REAL)state[ALPHA], beta = (REAL)state[BETA];
     TAKE_ROWS(first)
     if ((int)state[STATE_STOP] != GO_ON) n = 0; // not a return: the barriers below are for all
     Am += first, z += first, w += first, s += first, p += first, x += x0 + first, r += first;
     m += first, q += first, u += first;
-#define PIPE_STEP(TYPE, LOAD, STORE, V, ru, wu, rr)                                       \
-    {                                                                                     \
-        TYPE w_i = LOAD(w), r_i = LOAD(r), u_i = r_i;                                     \
-        if (preconditioned) u_i = LOAD(u);                                                \
-        TYPE p_i = u_i + beta * LOAD(p), s_i = w_i + beta * LOAD(s);                      \
-        TYPE z_i = LOAD(Am) + beta * LOAD(z);                                             \
-        STORE(p_i, p);                                                                    \
-        STORE(s_i, s);                                                                    \
-        STORE(z_i, z);                                                                    \
-        STORE(LOAD(x) + alpha * p_i, x);                                                  \
-        r_i -= alpha * s_i, w_i -= alpha * z_i;                                           \
-        STORE(r_i, r);                                                                    \
-        STORE(w_i, w);                                                                    \
-        if (preconditioned) {                                                             \
-            const TYPE q_i = LOAD(m) + beta * LOAD(q);                                    \
-            STORE(q_i, q);                                                                \
-            u_i -= alpha * q_i;                                                           \
-            STORE(u_i, u);                                                                \
-        } else {                                                                          \
-            u_i = r_i;                                                                    \
-        }                                                                                 \
-        ADD_PRODUCT##V(ru, r_i, u_i);                                                     \
-        ADD_PRODUCT##V(wu, w_i, u_i);                                                     \
-        ADD_PRODUCT##V(rr, r_i, r_i);                                                     \
-    }
-    FOR_VEC_SUMMED(i, n) PIPE_STEP(VEC, VLOAD, VSTORE, V, rus, wus, rrs)
-    FOR_TAIL_SUMMED(i, n) PIPE_STEP(REAL, SLOAD, SSTORE, , ru, wu, rr)
-    LEAVE_SUMS(ALL_LANES(rus, ru), ALL_LANES(wus, wu), ALL_LANES(rrs, rr))
+    const pipe_vectors v = { z, w, s, p, x, r, q, u };
+    FOR_VEC_SUMMED(i, n) pipe_step(i, 1, preconditioned, alpha, beta, Am, m, &v, &sums);
+    FOR_TAIL_SUMMED(i, n) pipe_step(i, 0, preconditioned, alpha, beta, Am, m, &v, &sums);
+    leave_sums(&sums, lane, part);
 }

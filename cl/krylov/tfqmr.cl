@@ -6,6 +6,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 #include "krylov/shadow.clh"
 
 // Behind STATE_VALUE: alpha, rho, the square of tau, theta^2 eta of the last half, beta, and the square of the
@@ -25,6 +26,16 @@ kernel void tfqmr_begin(int iteration, global const TOTAL2 *restrict part, int c
     step[STATE_STOP] = sums.y == 0 ? GO_ON : check_product(sums.x, sums.y, step[SHADOW]);
 }
 
+// Piece i of y2 := y1 - alpha v,  w := w - alpha u1
+INLINED void first_half(long i, const int whole, REAL alpha, global const REAL *y1, global REAL *y2, global const REAL *v,
+                        global const REAL *u1, global REAL *w, piece_sum *ww)
+{
+    const VEC w_i = load_piece(w, i, whole) - alpha * load_piece(u1, i, whole);
+    store_piece(load_piece(y1, i, whole) - alpha * load_piece(v, i, whole), y2, i, whole);
+    store_piece(w_i, w, i, whole);
+    add_product(ww, w_i, w_i, whole);
+}
+
 // Test the residual; alpha := rho / (v.shadow), y2 := y1 - alpha v, w := w - alpha A M y1; part[group] := w.w. sigma:
 // the pair (v.shadow, v.v). With n = 0 the stopping test alone.
 kernel void tfqmr_first(long n ROWS_PARAMS, int iteration, int slot, ACC target2,
@@ -42,8 +53,8 @@ kernel void tfqmr_first(long n ROWS_PARAMS, int iteration, int slot, ACC target2
     int stop = (int)step[STATE_STOP], fresh = stop == GO_ON;
     // What broke the last iteration down leaves a good x, which may be at the target.
     int tested = fresh || (stop != STOP_CONVERGED && iteration == (int)step[STATE_ITERATION]);
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    piece_sum ww;
+    begin_sum(&ww);
     TAKE_ROWS(first)
 
     if (tested && rr <= target2) stop = STOP_CONVERGED;
@@ -60,17 +71,20 @@ kernel void tfqmr_first(long n ROWS_PARAMS, int iteration, int slot, ACC target2
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     const REAL alpha = n ? (REAL)(step[RHO] / sigma.x) : 0;
     y1 += first, y2 += first, v += first, u1 += first, w += first;
-#define FIRST(TYPE, LOAD, STORE, V, total)          \
-    {                                               \
-        TYPE w_i = LOAD(w) - alpha * LOAD(u1);      \
-        STORE(LOAD(y1) - alpha * LOAD(v), y2);      \
-        STORE(w_i, w);                              \
-        ADD_PRODUCT##V(total, w_i, w_i);            \
-    }
-    FOR_VEC_SUMMED(i, n) FIRST(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) FIRST(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), (local TOTAL *)lane);
+    FOR_VEC_SUMMED(i, n) first_half(i, 1, alpha, y1, y2, v, u1, w, &ww);
+    FOR_TAIL_SUMMED(i, n) first_half(i, 0, alpha, y1, y2, v, u1, w, &ww);
+    TOTAL sum = group_sum(whole_sum(&ww), (local TOTAL *)lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[get_group_id(0)] = sum;
+}
+
+// Piece i of w := w - alpha u2
+INLINED void second_half(long i, const int whole, REAL alpha, global const REAL *u2, global REAL *w, global const REAL *shadow,
+                         piece_sum *ww, piece_sum *rho)
+{
+    const VEC w_i = load_piece(w, i, whole) - alpha * load_piece(u2, i, whole);
+    store_piece(w_i, w, i, whole);
+    add_product(ww, w_i, w_i, whole);
+    add_product(rho, w_i, load_piece(shadow, i, whole), whole);
 }
 
 // w := w - alpha A M y2; part[group] := (w.shadow, w.w)
@@ -79,26 +93,40 @@ kernel void tfqmr_second(long n ROWS_PARAMS, global const ACC *restrict state,
                          global const REAL *restrict shadow, global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
-    TOTALV sww = NO_TOTALV, srho = NO_TOTALV;
-    TOTAL tww = NO_TOTAL, trho = NO_TOTAL;
+    piece_sum ww, rho;
     const REAL alpha = (REAL)state[ALPHA];
     const int go_on = (int)state[STATE_STOP] == GO_ON;
     TAKE_ROWS(first)
 
     if (!go_on) n = 0;
     u2 += first, w += first, shadow += first;
-#define SECOND(TYPE, LOAD, STORE, V, ww, rho)       \
-    {                                               \
-        TYPE w_i = LOAD(w) - alpha * LOAD(u2);      \
-        STORE(w_i, w);                              \
-        ADD_PRODUCT##V(ww, w_i, w_i);               \
-        ADD_PRODUCT##V(rho, w_i, LOAD(shadow));     \
-    }
-    FOR_VEC_SUMMED(i, n) SECOND(VEC, VLOAD, VSTORE, V, sww, srho)
-    FOR_TAIL_SUMMED(i, n) SECOND(REAL, SLOAD, SSTORE, , tww, trho)
-    TOTAL ww = ALL_LANES(sww, tww), rho = ALL_LANES(srho, trho);
-    TOTAL2 sums = group_sum2(BOTH(rho, ww), lane);
+    begin_sum(&ww), begin_sum(&rho);
+    FOR_VEC_SUMMED(i, n) second_half(i, 1, alpha, u2, w, shadow, &ww, &rho);
+    FOR_TAIL_SUMMED(i, n) second_half(i, 0, alpha, u2, w, shadow, &ww, &rho);
+    TOTAL2 sums = group_sum2(BOTH(whole_sum(&rho), whole_sum(&ww)), lane);
     if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = sums;
+}
+
+// What tfqmr_update multiplies vectors by.
+typedef struct update_factors {
+    REAL alpha, beta, c1, c2, eta1, eta2, back1, back2;
+} update_factors;
+
+// Piece i of tfqmr_update
+INLINED void both_halves(long i, const int whole, const update_factors *by, global REAL *y1, global const REAL *y2,
+                         global const REAL *u2, global const REAL *w, global REAL *d, global REAL *r, global REAL *y,
+                         piece_sum *rr)
+{
+    const VEC w_i = load_piece(w, i, whole), y2_i = load_piece(y2, i, whole);
+    VEC r_i = load_piece(r, i, whole);
+    const VEC d1 = load_piece(y1, i, whole) + by->back1 * load_piece(d, i, whole), d2 = y2_i + by->back2 * d1;
+    r_i += by->c1 * (w_i + by->alpha * load_piece(u2, i, whole) - r_i);
+    r_i += by->c2 * (w_i - r_i);
+    store_piece(load_piece(y, i, whole) + by->eta1 * d1 + by->eta2 * d2, y, i, whole);
+    store_piece(d2, d, i, whole);
+    store_piece(r_i, r, i, whole);
+    store_piece(w_i + by->beta * y2_i, y1, i, whole);
+    add_product(rr, r_i, r_i, whole);
 }
 
 // Both halves of the minimal quasi-residual: d := y1 + .. d, y += eta d, r := r + c^2 (w - r), with y1 and the w before
@@ -114,46 +142,45 @@ kernel void tfqmr_update(long n ROWS_PARAMS, global const TOTAL *restrict ww_par
     local TOTAL2 lane[WG];
     ACC2 pair = VALUES_OF(finish_sum2(pair_part, pair_count, lane));
     ACC ww = VALUE_OF(finish_sum(ww_part, ww_count, (local TOTAL *)lane));
-    const ACC alpha_ = state[ALPHA], tau2 = state[TAU2];
+    const ACC alpha = state[ALPHA], tau2 = state[TAU2];
     int stop = (int)state[STATE_STOP], go_on = stop == GO_ON;
     // theta^2 = ww / tau^2, c^2 = 1 / (1 + theta^2), tau^2 := c^2 ww
-    const ACC theta1 = tau2 > 0 ? ww / tau2 : 0, c1_ = 1 / (1 + theta1), eta1_ = c1_ * alpha_;
-    const ACC middle = c1_ * ww, theta2 = middle > 0 ? pair.y / middle : 0, c2_ = 1 / (1 + theta2);
-    const ACC eta2_ = c2_ * alpha_, beta_ = pair.x / state[RHO];
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    const ACC theta1 = tau2 > 0 ? ww / tau2 : 0, c1 = 1 / (1 + theta1);
+    const ACC middle = c1 * ww, theta2 = middle > 0 ? pair.y / middle : 0, c2 = 1 / (1 + theta2);
+    const ACC eta2 = c2 * alpha, beta = pair.x / state[RHO];
+    update_factors by;
+    piece_sum rr;
+    begin_sum(&rr);
     TAKE_ROWS(first)
 
     if (go_on) stop = check_product(pair.x, pair.y, state[SHADOW]);
     if (get_global_id(0) == 0) {
         for (int i = ALPHA; i < SCALARS; i++) step[i] = state[i];
-        step[RHO] = pair.x, step[BETA] = beta_;
-        step[TAU2] = c2_ * pair.y, step[BACK] = theta2 * eta2_;
+        step[RHO] = pair.x, step[BETA] = beta;
+        step[TAU2] = c2 * pair.y, step[BACK] = theta2 * eta2;
         step[STATE_STOP] = stop;
         step[STATE_ITERATION] = state[STATE_ITERATION] + (go_on ? 1 : 0);
         step[STATE_VALUE] = go_on ? pair.x : state[STATE_VALUE];
     }
     if (!go_on) n = 0; // if this is the last one, x and r are good all the same
-    const REAL alpha = n ? (REAL)alpha_ : 0, beta = (REAL)beta_;
-    const REAL c1 = (REAL)c1_, c2 = (REAL)c2_, eta1 = (REAL)eta1_, eta2 = (REAL)eta2_;
-    const REAL back1 = n ? (REAL)(state[BACK] / alpha_) : 0, back2 = (REAL)(theta1 * c1_);
+    by.alpha = n ? (REAL)alpha : 0, by.beta = (REAL)beta, by.c1 = (REAL)c1, by.c2 = (REAL)c2;
+    by.eta1 = (REAL)(c1 * alpha), by.eta2 = (REAL)eta2;
+    by.back1 = n ? (REAL)(state[BACK] / alpha) : 0, by.back2 = (REAL)(theta1 * c1);
     y1 += first, y2 += first, u2 += first, w += first, d += first, r += first, y += y0 + first;
-#define UPDATE(TYPE, LOAD, STORE, V, total)                                    \
-    {                                                                          \
-        TYPE w_i = LOAD(w), y2_i = LOAD(y2), r_i = LOAD(r);                    \
-        TYPE d1 = LOAD(y1) + back1 * LOAD(d), d2 = y2_i + back2 * d1;          \
-        r_i += c1 * (w_i + alpha * LOAD(u2) - r_i);                            \
-        r_i += c2 * (w_i - r_i);                                               \
-        STORE(LOAD(y) + eta1 * d1 + eta2 * d2, y);                             \
-        STORE(d2, d);                                                          \
-        STORE(r_i, r);                                                         \
-        STORE(w_i + beta * y2_i, y1);                                          \
-        ADD_PRODUCT##V(total, r_i, r_i);                                       \
-    }
-    FOR_VEC_SUMMED(i, n) UPDATE(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) UPDATE(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), (local TOTAL *)lane);
+    FOR_VEC_SUMMED(i, n) both_halves(i, 1, &by, y1, y2, u2, w, d, r, y, &rr);
+    FOR_TAIL_SUMMED(i, n) both_halves(i, 0, &by, y1, y2, u2, w, d, r, y, &rr);
+    TOTAL sum = group_sum(whole_sum(&rr), (local TOTAL *)lane);
     if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = sum;
+}
+
+// Piece i of v := u1 + beta (u2 + beta v)
+INLINED void image(long i, const int whole, REAL beta, global const REAL *u1, global const REAL *u2, global REAL *v,
+                   global const REAL *shadow, piece_sum *vv, piece_sum *sigma)
+{
+    const VEC v_i = load_piece(u1, i, whole) + beta * (load_piece(u2, i, whole) + beta * load_piece(v, i, whole));
+    store_piece(v_i, v, i, whole);
+    add_product(vv, v_i, v_i, whole);
+    add_product(sigma, v_i, load_piece(shadow, i, whole), whole);
 }
 
 // v := u1 + beta (u2 + beta v), which is A M y1 ... ; part[group] := (v.shadow, v.v)
@@ -163,24 +190,16 @@ kernel void tfqmr_image(long n ROWS_PARAMS, global const ACC *restrict step,
                         global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
-    TOTALV svv = NO_TOTALV, ssigma = NO_TOTALV;
-    TOTAL tvv = NO_TOTAL, tsigma = NO_TOTAL;
+    piece_sum vv, sigma;
     const REAL beta = (REAL)step[BETA];
     const int go_on = (int)step[STATE_STOP] == GO_ON;
     TAKE_ROWS(first)
 
     if (!go_on) n = 0;
     u1 += first, u2 += first, v += first, shadow += first;
-#define IMAGE(TYPE, LOAD, STORE, V, vv, sigma)                          \
-    {                                                                   \
-        TYPE v_i = LOAD(u1) + beta * (LOAD(u2) + beta * LOAD(v));       \
-        STORE(v_i, v);                                                  \
-        ADD_PRODUCT##V(vv, v_i, v_i);                                   \
-        ADD_PRODUCT##V(sigma, v_i, LOAD(shadow));                       \
-    }
-    FOR_VEC_SUMMED(i, n) IMAGE(VEC, VLOAD, VSTORE, V, svv, ssigma)
-    FOR_TAIL_SUMMED(i, n) IMAGE(REAL, SLOAD, SSTORE, , tvv, tsigma)
-    TOTAL vv = ALL_LANES(svv, tvv), sigma = ALL_LANES(ssigma, tsigma);
-    TOTAL2 sums = group_sum2(BOTH(sigma, vv), lane);
+    begin_sum(&vv), begin_sum(&sigma);
+    FOR_VEC_SUMMED(i, n) image(i, 1, beta, u1, u2, v, shadow, &vv, &sigma);
+    FOR_TAIL_SUMMED(i, n) image(i, 0, beta, u1, u2, v, shadow, &vv, &sigma);
+    TOTAL2 sums = group_sum2(BOTH(whole_sum(&sigma), whole_sum(&vv)), lane);
     if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = sums;
 }

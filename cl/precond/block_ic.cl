@@ -81,12 +81,12 @@ void solve_pieces(const int back, int length, int step, int m, global const int 
             int row = first + i, j = back ? length - 1 - row : row;
             p.a[i] = 1, p.b[i] = 0;
             if (i >= each || row >= end) continue;
-            REAL sum = back ? by * ONE_OF(d, j) * y[j] : x[j];
+            REAL sum = back ? by * stored_at(d, j) * y[j] : x[j];
             for (int k = chain; k < m && diagonal[2 * k] <= row; k++) {
                 int c = back ? j + diagonal[2 * k] : j - diagonal[2 * k];
-                sum -= ONE_OF(f, diagonal[2 * k + 1] + (back ? j : c)) * y[c];
+                sum -= stored_at(f, diagonal[2 * k + 1] + (back ? j : c)) * y[c];
             }
-            p.a[i] = chain && row ? -ONE_OF(f, back ? j : j - 1) : 0, p.b[i] = sum;
+            p.a[i] = chain && row ? -stored_at(f, back ? j : j - 1) : 0, p.b[i] = sum;
         }
         REAL last = scan_piece(&p, &carry, all);
         for (int i = 0; i < EACH_ITEM; i++) {
@@ -151,12 +151,12 @@ block_levels(int first, int last, int back, global const int *restrict level_beg
         const int at = level_begin[l], count = level_begin[l + 1] - at;
         FOR_EACH(k, count) {
             const int p = at + (int)k, i = row[p], end = begin[p / STRIDE + 1];
-            REAL sum = back ? by * ONE_OF(inverse, p) * z[i] : r[i];
+            REAL sum = back ? by * stored_at(inverse, p) * z[i] : r[i];
             for (int e = begin[p / STRIDE]; e < end; e++) {
                 const long q = (long)e * STRIDE + p % STRIDE;
                 const int c = col[q];
                 if (c < 0) break;
-                sum -= ONE_OF(val, q) * z[c];
+                sum -= stored_at(val, q) * z[c];
             }
             z[i] = sum;
         }
@@ -179,11 +179,13 @@ block_levels(int first, int last, int back, global const int *restrict level_beg
 #define WALKERS (get_global_size(0) / STRIDE)
 #endif
 
-// The entries e of row j of bundle b are those from begin[b * rows + j] on.
-#define ENTRIES(e, begin, b, j)                                                     \
-    for (long i_##e = (b) * rows + (j), e = begin[i_##e]; e < begin[i_##e + 1]; e++)
-
-#define AT_COLUMN(l) y[(long)col[e * STRIDE + l] * STRIDE + l]
+// sum - row i of L or U, counted over all bundles, times y
+INLINED lanes subtract_row(lanes sum, long i, global const int *begin, global const int *col,
+                           global const STORED *val, global const REAL *y)
+{
+    for (long e = begin[i]; e < begin[i + 1]; e++) sum -= factors_at(val, e) * get_columns(y, col + e * STRIDE);
+    return sum;
+}
 
 kernel void block_rows(long n, int rows, int bundles, global const int *restrict lower_begin,
                        global const int *restrict lower_col, global const STORED *restrict lower,
@@ -195,21 +197,15 @@ kernel void block_rows(long n, int rows, int bundles, global const int *restrict
 {
     global REAL *y = scratch + (COLUMN_HERE * (long)WALKERS + WALKER) * rows * STRIDE;
     const REAL by = (REAL)scale;
-    global const int *restrict col;
     FOR_BUNDLES(b, bundles) FOR_COLUMNS(c, columns) {
         long at = b * STRIDE * rows;
         load_tile(0, rows, rows, n, at, r + r_first + c * r_pitch, y);
-        col = lower_col;
         for (int j = 0; j < rows; j++) {
-            LANES sum = GET(y, j);
-            ENTRIES(e, lower_begin, b, j) sum -= FACTOR(lower, e) * SPREAD(AT_COLUMN);
-            PUT(sum, j, y);
+            put(subtract_row(get(y, j), b * rows + j, lower_begin, lower_col, lower, y), j, y);
         }
-        col = upper_col;
         for (int j = rows - 1; j >= 0; j--) {
-            LANES sum = by * FACTOR(inverse, b * rows + j) * GET(y, j);
-            ENTRIES(e, upper_begin, b, j) sum -= FACTOR(upper, e) * SPREAD(AT_COLUMN);
-            PUT(sum, j, y);
+            const long i = b * rows + j;
+            put(subtract_row(by * factors_at(inverse, i) * get(y, j), i, upper_begin, upper_col, upper, y), j, y);
         }
         store_tile(0, rows, rows, n, at, y, z + z_first + c * z_pitch);
     }

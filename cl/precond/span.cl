@@ -6,6 +6,7 @@
 // KEPT  of span_combine: vectors that are left
 
 #include "common/kry.clh"
+#include "common/piece.clh"
 
 #define MOST 64 // KRY_SUM_WIDTH
 
@@ -23,6 +24,15 @@ kernel void span_collect(int k, int count, global const TOTAL *restrict part, AC
     w[j] = (REAL)(beta == 0 ? alpha * all : alpha * all + beta * w[j]);
 }
 
+// Piece i of y := V by + keeps y
+INLINED void expand(long i, const int whole, int k, long ld, global const REAL *V, local const REAL *by, REAL keeps, global REAL *y)
+{
+    VEC y_i = 0;
+    if (keeps != 0) y_i = keeps * load_piece(y, i, whole);
+    _Pragma("unroll 8") for (int j = 0; j < k; j++) y_i += by[j] * load_piece(V + j * ld, i, whole);
+    store_piece(y_i, y, i, whole);
+}
+
 // y := alpha V c + beta y
 kernel void span_expand(long n, int k, long ld, ACC alpha, ACC beta, global const REAL *restrict V, long V0,
                         global const REAL *restrict c, long c0, global REAL *restrict y, long y0)
@@ -32,34 +42,28 @@ kernel void span_expand(long n, int k, long ld, ACC alpha, ACC beta, global cons
     BARRIER();
     const REAL keeps = (REAL)beta;
     V += V0, y += y0;
-#define EXPAND(TYPE, LOAD, STORE)                                     \
-    {                                                                 \
-        TYPE y_i = 0;                                                 \
-        if (keeps != 0) y_i = keeps * LOAD(y);                        \
-        _Pragma("unroll 8")                                           \
-        for (int j = 0; j < k; j++) y_i += by[j] * LOAD((V + j * ld)); \
-        STORE(y_i, y);                                                \
-    }
-    FOR_VEC(i, n) EXPAND(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) EXPAND(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) expand(i, 1, k, ld, V, by, keeps, y);
+    FOR_TAIL(i, n) expand(i, 0, k, ld, V, by, keeps, y);
 }
 
 #ifdef KEPT
+// Piece i of span_combine
+INLINED void combine(long i, const int whole, int count, long ld, global const REAL *C, global REAL *V)
+{
+    VEC sum[KEPT];
+    UNROLLED for (int k = 0; k < KEPT; k++) sum[k] = 0;
+    for (int c = 0; c < count; c++) {
+        const VEC v = load_piece(V + c * ld, i, whole);
+        UNROLLED for (int k = 0; k < KEPT; k++) sum[k] += C[c * KEPT + k] * v;
+    }
+    UNROLLED for (int k = 0; k < KEPT; k++) store_piece(sum[k], V + k * ld, i, whole);
+}
+
 // Columns 0 ... KEPT - 1 of V := (columns 0 ... count - 1) C, C count-by-KEPT row after row. Row by row, so that it
 // needs no other room.
 kernel void span_combine(long n, int count, long ld, global const REAL *restrict C, global REAL *restrict V)
 {
-#define COMBINE(TYPE, LOAD, STORE)                                                 \
-    {                                                                              \
-        TYPE sum[KEPT];                                                            \
-        UNROLLED for (int k = 0; k < KEPT; k++) sum[k] = 0;                        \
-        for (int c = 0; c < count; c++) {                                          \
-            TYPE v = LOAD((V + c * ld));                                           \
-            UNROLLED for (int k = 0; k < KEPT; k++) sum[k] += C[c * KEPT + k] * v; \
-        }                                                                          \
-        UNROLLED for (int k = 0; k < KEPT; k++) STORE(sum[k], (V + k * ld));       \
-    }
-    FOR_VEC(i, n) COMBINE(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) COMBINE(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) combine(i, 1, count, ld, C, V);
+    FOR_TAIL(i, n) combine(i, 0, count, ld, C, V);
 }
 #endif

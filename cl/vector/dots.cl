@@ -7,35 +7,48 @@
 #include "common/kry.clh"
 
 #if defined(KRY_CPU) || !defined(KRY_FP64) || defined(FEW_REGISTERS)
-#define COLUMNS         4
-#define EACH_COLUMN(DO) DO(0) DO(1) DO(2) DO(3)
+#define COLUMNS 4
 #else
-#define COLUMNS         16
-#define EACH_COLUMN(DO)                                                           \
-    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) \
-    DO(13) DO(14) DO(15)
+#define COLUMNS 16
 #endif
+#define EACH_COLUMN(c) UNROLLED for (int c = 0; c < COLUMNS; c++)
 
-// A sum: SUM_OF begins it, ADD_LANES and ADD_ONE add a product of vectors and of numbers, WHOLE is it.
+// A sum. On CPUs products of vectors are added up lane by lane.
+typedef struct product {
 #ifdef KRY_CPU
-#define SUM_OF(s)          TOTALV s = NO_TOTALV; TOTAL s##_rest = NO_TOTAL;
-#define ADD_LANES(s, v, w) ADD_PRODUCTV(s, v, w)
-#define ADD_ONE(s, v, w)   ADD_PRODUCT(s##_rest, v, w)
-#define WHOLE(s)           ALL_LANES(s, s##_rest)
-#else
-#define SUM_OF(s)        TOTAL s = NO_TOTAL;
-#define ADD_ONE(s, v, w) ADD_PRODUCT(s, v, w)
-#define WHOLE(s)         s
-#if VW == 1
-#define ADD_LANES(s, v, w) ADD_ONE(s, v, w)
-#elif VW == 2
-#define ADD_LANES(s, v, w) ADD_ONE(s, (v).s0, (w).s0), ADD_ONE(s, (v).s1, (w).s1)
-#else
-#define ADD_LANES(s, v, w)                                \
-    ADD_ONE(s, (v).s0, (w).s0), ADD_ONE(s, (v).s1, (w).s1), \
-        ADD_ONE(s, (v).s2, (w).s2), ADD_ONE(s, (v).s3, (w).s3)
+    TOTALV lanes;
 #endif
+    TOTAL sum;
+} product;
+
+INLINED void add_lanes(product *p, VEC v, VEC w)
+{
+#ifdef KRY_CPU
+    ADD_PRODUCTV(p->lanes, v, w);
+#else
+    const private REAL *v_k = (const private REAL *)&v, *w_k = (const private REAL *)&w;
+    UNROLLED for (int k = 0; k < VW; k++) ADD_PRODUCT(p->sum, v_k[k], w_k[k]);
 #endif
+}
+
+INLINED void begin(product *p)
+{
+    const TOTAL nothing = NO_TOTAL;
+    p->sum = nothing;
+#ifdef KRY_CPU
+    const TOTALV no_lanes = NO_TOTALV;
+    p->lanes = no_lanes;
+#endif
+}
+
+INLINED TOTAL whole(const product *p)
+{
+#ifdef KRY_CPU
+    return ALL_LANES(p->lanes, p->sum);
+#else
+    return p->sum;
+#endif
+}
 
 // Sums that the group adds up at once: 8 KB of local memory at most.
 #if defined(KRY_CPU) || WG > 512
@@ -77,38 +90,37 @@ INLINED void multiply(const int width, long n ROWS_PARAMS, int k, global const R
     global const REAL *restrict u = W + first, *restrict w = u + W_pitch;
     V += first, part += get_group_id(0) * k * width;
     for (int j = 0; j < k; j += COLUMNS) {
-#define BEGIN(c)                                                     \
-    global const REAL *restrict v##c = V + min(j + c, k - 1) * pitch; \
-    SUM_OF(a##c) SUM_OF(b##c)
-#define ADD_VEC(c)                             \
-    {                                          \
-        const VEC v_i = LDV(v##c, i);          \
-        ADD_LANES(a##c, v_i, u_i);             \
-        if (pair) { ADD_LANES(b##c, v_i, w_i); } \
-    }
-#define ADD_TAIL(c)               \
-    ADD_ONE(a##c, v##c[i], u[i]); \
-    if (pair) { ADD_ONE(b##c, v##c[i], w[i]); }
-#define LEAVE(slot, s)                                                               \
-    lane[(slot) % AT_ONCE * WG + get_local_id(0)] = WHOLE(s);                        \
-    if (((slot) + 1) % AT_ONCE == 0)                                                 \
-        add_up(j * width + (slot) + 1 - AT_ONCE, k * width, lane, part);
-#define END(c)                    \
-    if (pair) {                   \
-        LEAVE(2 * c, a##c)        \
-        LEAVE(2 * c + 1, b##c)    \
-    } else {                      \
-        LEAVE(c, a##c)            \
-    }
-        EACH_COLUMN(BEGIN)
+        global const REAL *v[COLUMNS];
+        product by_u[COLUMNS], by_w[COLUMNS];
+        EACH_COLUMN(c) v[c] = V + min(j + c, k - 1) * pitch, begin(&by_u[c]), begin(&by_w[c]);
         FOR_VEC_SUMMED(i, n)
         {
             VEC u_i = LDV(u, i), w_i = u_i;
             if (pair) w_i = LDV(w, i);
-            EACH_COLUMN(ADD_VEC)
+            EACH_COLUMN(c)
+            {
+                const VEC v_i = LDV(v[c], i);
+                add_lanes(&by_u[c], v_i, u_i);
+                if (pair) add_lanes(&by_w[c], v_i, w_i);
+            }
         }
-        FOR_TAIL_SUMMED(i, n) { EACH_COLUMN(ADD_TAIL) }
-        EACH_COLUMN(END)
+        FOR_TAIL_SUMMED(i, n)
+        {
+            EACH_COLUMN(c)
+            {
+                ADD_PRODUCT(by_u[c].sum, v[c][i], u[i]);
+                if (pair) ADD_PRODUCT(by_w[c].sum, v[c][i], w[i]);
+            }
+        }
+        UNROLLED for (int first_sum = 0; first_sum < width * COLUMNS; first_sum += AT_ONCE)
+        {
+            UNROLLED for (int s = 0; s < AT_ONCE; s++)
+            {
+                const int c = (first_sum + s) / width;
+                lane[s * WG + get_local_id(0)] = whole((first_sum + s) % width ? &by_w[c] : &by_u[c]);
+            }
+            add_up(j * width + first_sum, k * width, lane, part);
+        }
     }
 }
 #undef restrict

@@ -2,25 +2,29 @@
 // Host: src/vector/gemv.c, which compiles it with KRY_UNALIGNED.
 
 #include "common/kry.clh"
+#include "common/piece.clh"
 
 #define GEMV_PARAMS                                                                              \
     long n, int k, long ld, ACC alpha, global const REAL *restrict X, long X0,                   \
         global const REAL *restrict c, long c0, ACC beta, global REAL *restrict y, long y0
+
+// Piece i of y := alpha X c + beta y
+INLINED void add_columns(long i, const int whole, int k, long ld, ACC alpha, global const REAL *X, global const REAL *c, ACC beta,
+                         global REAL *y)
+{
+    VEC y_i = 0;
+    if (beta != 0) y_i = (REAL)beta * load_piece(y, i, whole);
+    for (int j = 0; j < k; j++) y_i += (REAL)(alpha * (ACC)c[j]) * load_piece(X + j * ld, i, whole);
+    store_piece(y_i, y, i, whole);
+}
 
 // y := alpha X c + beta y; with beta == 0, y is not read. Launch: kryi_groups_for(n). Words for each row: k + 1, and 1
 // of y.
 kernel void gemv_columns(GEMV_PARAMS)
 {
     X += X0, c += c0, y += y0;
-#define ADD_COLUMNS(TYPE, LOAD, STORE)                                                           \
-    {                                                                                            \
-        TYPE y_i = 0;                                                                            \
-        if (beta != 0) y_i = (REAL)beta * LOAD(y);                                               \
-        for (int j = 0; j < k; j++) y_i += (REAL)(alpha * (ACC)c[j]) * LOAD((X + j * ld));       \
-        STORE(y_i, y);                                                                           \
-    }
-    FOR_VEC(i, n) ADD_COLUMNS(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) ADD_COLUMNS(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) add_columns(i, 1, k, ld, alpha, X, c, beta, y);
+    FOR_TAIL(i, n) add_columns(i, 0, k, ld, alpha, X, c, beta, y);
 }
 
 // y := alpha X'c + beta y; with beta == 0, y is not read. Launch: a group for each column, or fewer. Words for each row: k,
