@@ -75,7 +75,7 @@ static kry_status survey_rows(const kryi_csr *A, survey *s)
     kry_status st = KRY_OK;
     kryi_finding found;
 
-    TRY(kryi_matrix_inspect(A, &found, NULL));
+    TRY(kryi_matrix_inspect(A, &found));
     *s = (survey){ .rows = A->rows,
                    .nnz = kryi_csr_nnz(A),
                    .symmetric = found.what != KRY_FOUND_ASYMMETRIC,

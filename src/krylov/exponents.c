@@ -290,7 +290,7 @@ kry_status kryi_exponents_find(const kryi_csr *A, bool symmetric, bool always, k
     for (int alike = 1; alike >= 0 && !s->symmetric; alike--) {
         TRY(find_best(&L, alike, s));
         scale_numbers(A, s, B.val);
-        TRY(kryi_matrix_inspect(&B, found, NULL));
+        TRY(kryi_matrix_inspect(&B, found));
         s->symmetric = alike && (symmetric || found->what != KRY_FOUND_ASYMMETRIC);
     }
     s->dominant = s->symmetric && is_dominant(A);

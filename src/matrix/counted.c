@@ -101,23 +101,20 @@ done:
 
 /* ---- diagonals on the host, on several threads ------------------------------------------------- */
 
-/* Diagonal j - i has bit j - i + rows. */
-typedef struct looking {
-    const kryi_csr *A;
-    int64_t most, words;
-    uint64_t *seen;                /* words for each part */
-    int64_t count[KRY_MOST_PARTS]; /* of each part */
-} looking;
-
-/* Up to more than `most`. */
-static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
+kry_status kryi_diagonals_begin(const kryi_csr *A, int64_t most, int parts, kryi_diagonals *D)
 {
-    looking *l = user;
-    const kryi_csr *A = l->A;
-    uint64_t *seen = l->seen + part * l->words;
-    int64_t count = 0;
+    *D = (kryi_diagonals){ .A = A, .most = most, .words = (A->rows + A->cols) / 64 + 1 };
+    return kryi_alloc((size_t)(parts * D->words), sizeof *D->seen, &D->seen);
+}
 
-    for (int64_t i = begin; i < end && count <= l->most; i++)
+void kryi_diagonals_look(void *diagonals, int part, int64_t begin, int64_t end)
+{
+    kryi_diagonals *D = diagonals;
+    const kryi_csr *A = D->A;
+    uint64_t *seen = D->seen + part * D->words;
+    int64_t count = D->count[part];
+
+    for (int64_t i = begin; i < end && count <= D->most; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
             const int64_t d = A->col[k] - i + A->rows;
             const uint64_t bit = UINT64_C(1) << (d & 63);
@@ -125,44 +122,42 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
             seen[d >> 6] |= bit;
             count++;
         }
-    l->count[part] = count;
+    D->count[part] = count;
 }
 
-/* Those of all parts, in the first one's words. Returns how many there are. */
-static int64_t gather(looking *l, int parts)
+kry_status kryi_diagonals_end(kryi_diagonals *D, int parts, int32_t **offset, int64_t *count)
 {
-    int64_t count = 0;
+    kry_status st = KRY_OK;
+    int64_t room = 0, found = 0;
 
-    for (int64_t w = 0; w < l->words; w++) {
-        for (int p = 1; p < parts; p++) l->seen[w] |= l->seen[p * l->words + w];
-        for (uint64_t bits = l->seen[w]; bits; bits &= bits - 1) count++;
+    *offset = NULL, *count = D->most + 1;
+    for (int p = 0; p < parts; p++) {
+        if (D->count[p] > D->most) goto done;
+        room += D->count[p];
     }
-    return count;
-}
-
-static void list(const looking *l, int32_t *offset)
-{
-    for (int64_t w = 0; w < l->words; w++)
-        for (int b = 0; l->seen[w] && b < 64; b++)
-            if (l->seen[w] >> b & 1) *offset++ = (int32_t)(w * 64 + b - l->A->rows);
+    TRY(kryi_alloc((size_t)room, sizeof **offset, offset));
+    for (int64_t w = 0; w < D->words; w++) {
+        for (int p = 1; p < parts; p++) D->seen[w] |= D->seen[p * D->words + w];
+        for (int b = 0; D->seen[w] && b < 64; b++)
+            if (D->seen[w] >> b & 1) (*offset)[found++] = (int32_t)(w * 64 + b - D->A->rows);
+    }
+    *count = found;
+    if (found > D->most) free(*offset), *offset = NULL;
+done:
+    free(D->seen);
+    return st;
 }
 
 kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count)
 {
     kry_status st = KRY_OK;
     const int parts = kryi_parts(kryi_csr_nnz(A));
-    looking l = { .A = A, .most = most, .words = (A->rows + A->cols) / 64 + 1 };
+    kryi_diagonals D;
 
-    *offset = NULL, *count = most + 1;
-    TRY(kryi_alloc((size_t)(parts * l.words), sizeof *l.seen, &l.seen));
-    kryi_parallel(parts, A->rows, look_at_rows, &l);
-    for (int p = 0; p < parts; p++)
-        if (l.count[p] > most) goto done;
-    *count = gather(&l, parts);
-    if (*count > most) goto done;
-    TRY(kryi_alloc((size_t)*count, sizeof **offset, offset));
-    list(&l, *offset);
+    *offset = NULL;
+    TRY(kryi_diagonals_begin(A, most, parts, &D));
+    kryi_parallel(parts, A->rows, kryi_diagonals_look, &D);
+    TRY(kryi_diagonals_end(&D, parts, offset, count));
 done:
-    free(l.seen);
     return st;
 }

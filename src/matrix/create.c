@@ -56,7 +56,7 @@ static kry_status make(kry_device *dev, const kryi_entries *e, const kry_matrix_
     if (!G.C.dev) {
         G = (kryi_given){ .who = e->who, .host = &A };
         TRY(kryi_entries_take(e, dev->team, params, &A, &G.map));
-        TRY(kryi_matrix_inspect(&A, &G.finding, &G.seen));
+        TRY(kryi_given_inspect(&G, true, kryi_diagonals_of_use(&A, params->format)));
         if (!G.seen.finite) TRY(kryi_values_check(e->who, A.type, kryi_csr_nnz(&A), A.val));
     }
     TRY(create_of(dev, &G, &A, params, op));

@@ -20,9 +20,10 @@ typedef struct kryi_given {
     kryi_device_csr C;    /* the same on the device; dev NULL: the host alone has it */
     int64_t longest;      /* of C: entries of its longest row */
     kryi_entry_map map;   /* from the entries as they were given to those of `host` */
-    /* Offsets of the diagonals with entries, ascending, so many; owned. NULL: not known */
-    int32_t *diagonal;
+    /* How many diagonals have entries, 0: nobody has looked; and their offsets, ascending, owned, NULL: there are more than
+     * are of use. */
     int64_t diagonals;
+    int32_t *diagonal;
     kryi_seen seen;
     kryi_finding finding; /* if seen.compared */
 } kryi_given;
@@ -33,8 +34,18 @@ typedef struct kryi_given {
 kry_status kryi_given_upload(kry_device *dev, const kryi_entries *e,
                              const kry_matrix_params *params, kryi_given *G);
 void kryi_given_release(kryi_given *G);
-/* Look at new numbers of C, as kryi_matrix_inspect does: G->seen and G->finding. Waits once. */
+/* Look at new numbers of C: G->seen and G->finding. Waits once. */
 kry_status kryi_given_look_again(kryi_given *G);
+
+/* ---- inspect.c ---- */
+
+/*
+ * Look at the entries of G->host: G->finding and G->seen; if one is not finite, nothing is found.
+ *
+ *   numbers    false: numbers are taken to be finite, and G->seen only says whether the matrix is symmetric
+ *   diagonals  how many are of use, for G->diagonal and G->diagonals; 0: they are not looked for
+ */
+kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals);
 
 /* ---- choose.c ---- */
 
@@ -67,8 +78,26 @@ cl_int kryi_given_lanes(const kryi_device_csr *C);
  * Waits. */
 kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
                                 int64_t *count);
-/* Find them on the host, on several threads. */
+/* Find diagonals with entries on the host, on several threads: the results are those of kryi_given_diagonals. */
 kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
+/* The search by steps, for loops over rows that look for more: each part of the rows has words of its own, in which
+ * diagonal j - i has bit j - i + rows, and gives up when it has seen more than `most`. */
+typedef struct kryi_diagonals {
+    const kryi_csr *A;
+    int64_t most, words;
+    uint64_t *seen;
+    int64_t count[KRY_MOST_PARTS];
+} kryi_diagonals;
+kry_status kryi_diagonals_begin(const kryi_csr *A, int64_t most, int parts, kryi_diagonals *D);
+void kryi_diagonals_look(void *D, int part, int64_t begin, int64_t end); /* a kryi_loop */
+kry_status kryi_diagonals_end(kryi_diagonals *D, int parts, int32_t **offset, int64_t *count);
+/* How many diagonals are of use to a format that is chosen or asked for: a few times the mean length of a row. */
+static inline int64_t kryi_diagonals_of_use(const kryi_csr *A, kry_format format)
+{
+    const bool uses =
+        format == KRY_FORMAT_AUTO || format == KRY_FORMAT_DIA || format == KRY_FORMAT_SYMDIA;
+    return uses && A->rows ? 4 * (kryi_csr_nnz(A) / A->rows) + 16 : 0;
+}
 /* with[k]: how many rows have k entries, 0 ... longest. Waits. */
 kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with);
 

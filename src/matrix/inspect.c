@@ -8,7 +8,7 @@
  * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster.
  */
 #include "base/hooks.h"
-#include "matrix/in_slots.h"
+#include "matrix/given.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,8 @@ typedef struct mirrors {
     int64_t *column; /* of each part, for each column of a bucket: behind its entries */
     int32_t *done; /* of each row: how many of its entries have been compared, from the first on */
     apart part[KRY_MOST_PARTS];
+    int64_t
+        alone[KRY_MOST_PARTS]; /* entries below the diagonal, less mirror images that were met */
 } mirrors;
 
 static double value_at(const kryi_csr *A, int64_t k) { return kryi_number_at(A->type, A->val, k); }
@@ -211,36 +213,20 @@ static void compare_buckets(void *user, int part, int64_t begin, int64_t end)
  * for if it differs, and the matrix is not symmetric then.
  */
 
-/* Entries whose mirror images are in the caches when they are looked for. */
-typedef struct near_rows {
-    const kryi_csr *A;
-    int64_t begin; /* of the batch of rows */
-    apart *part;
-    int64_t alone[KRY_MOST_PARTS]; /* entries below the diagonal, less those that were met */
-} near_rows;
-
-/* Entries of row i whose mirror images are near row i, or those of row i-1. */
-static int64_t count_near(const kryi_csr *A, int64_t i)
-{
-    enum { SOON = 1024, BESIDE = 16, NEXT = 2 }; /* rows; in tests */
-    const int64_t soon = kryi_test_parts ? NEXT : SOON, beside = kryi_test_parts ? NEXT : BESIDE;
-    int64_t above = A->row_ptr[i - 1], count = 0;
-
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-        const int64_t j = A->col[k], from_i = j > i ? j - i : i - j;
-        while (above < A->row_ptr[i] && A->col[above] < j - beside) above++;
-        count += from_i <= soon || (above < A->row_ptr[i] && A->col[above] <= j + beside);
-    }
-    return count;
-}
-
+/* Counted are entries whose mirror images are near their row i, or those of row i-1: they are in the caches. */
 bool kryi_near_suits(const kryi_csr *A)
 {
-    enum { SAMPLES = 1024 };
+    enum { SAMPLES = 1024, SOON = 1024, BESIDE = 16, NEXT = 2 /* rows; in tests */ };
+    const int64_t soon = kryi_test_parts ? NEXT : SOON, beside = kryi_test_parts ? NEXT : BESIDE;
     int64_t near = 0, all = 0;
 
     for (int64_t i = 1; i < A->rows; i += A->rows / SAMPLES + 1) {
-        near += count_near(A, i);
+        int64_t above = A->row_ptr[i - 1];
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            const int64_t j = A->col[k], from_i = j > i ? j - i : i - j;
+            while (above < A->row_ptr[i] && A->col[above] < j - beside) above++;
+            near += from_i <= soon || (above < A->row_ptr[i] && A->col[above] <= j + beside);
+        }
         all += kryi_row_length(A, i);
     }
     return 8 * near >= 7 * all;
@@ -260,12 +246,12 @@ static int64_t place_of(const kryi_csr *A, int64_t i, int32_t j)
 
 static void compare_rows(void *user, int part, int64_t begin, int64_t end)
 {
-    near_rows *N = user;
-    const kryi_csr *A = N->A;
-    apart *a = &N->part[part];
+    mirrors *M = user;
+    const kryi_csr *A = M->A;
+    apart *a = &M->part[part];
     int64_t alone = 0;
 
-    for (int64_t i = N->begin + begin; i < N->begin + end; i++)
+    for (int64_t i = M->begin + begin; i < M->begin + end; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
             const int32_t j = A->col[k];
             alone += j < i;
@@ -278,18 +264,18 @@ static void compare_rows(void *user, int part, int64_t begin, int64_t end)
             else
                 compare_pair(a, i, j, entry, kryi_number_at(A->type, A->val, mirror));
         }
-    N->alone[part] += alone;
+    M->alone[part] += alone;
 }
 
 static void find_alone(void *user, int part, int64_t begin, int64_t end)
 {
-    const near_rows *N = user;
-    const kryi_csr *A = N->A;
+    mirrors *M = user;
+    const kryi_csr *A = M->A;
 
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && A->col[k] < i; k++)
             if (place_of(A, A->col[k], (int32_t)i) < 0)
-                note_difference(&N->part[part], i, A->col[k], kryi_number_at(A->type, A->val, k),
+                note_difference(&M->part[part], i, A->col[k], kryi_number_at(A->type, A->val, k),
                                 0);
 }
 
@@ -339,63 +325,35 @@ done:
     return st;
 }
 
-static double largest_difference(const mirrors *M)
-{
-    double difference = 0;
-
-    for (int p = 0; p < M->parts; p++)
-        if (M->part[p].difference > difference) difference = M->part[p].difference;
-    return difference;
-}
-
-/* Up to the first batch with an entry that is further from its mirror image than rounding takes it. Each has four times as many
- * entries as the one before, up to `most`. */
-static kry_status compare_all(mirrors *M, double rounding)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *A = M->A;
-    const int64_t nnz = kryi_csr_nnz(A), first = kryi_test_parts ? FEW : FIRST;
-    const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
-    int64_t entries = first < most ? first : most;
-    near_rows near = { .A = A, .part = M->part };
-    const bool sorts = !kryi_near_suits(A);
-
-    while (M->end < A->rows && largest_difference(M) <= rounding) {
-        const int64_t *row_ptr = A->row_ptr; /* the next rows have `entries` entries, or are one */
-
-        M->begin = M->end++;
-        while (M->end < M->A->rows && row_ptr[M->end + 1] - row_ptr[M->begin] <= entries) M->end++;
-        if (sorts)
-            TRY(compare_sorted(M, most));
-        else {
-            near.begin = M->begin;
-            kryi_parallel(M->parts, M->end - M->begin, compare_rows, &near);
-        }
-        entries = 4 * entries < most ? 4 * entries : most;
-    }
-    if (!sorts && M->end == A->rows) {
-        int64_t alone = 0;
-
-        for (int p = 0; p < M->parts; p++) alone += near.alone[p];
-        if (alone) kryi_parallel(M->parts, near.A->rows, find_alone, &near);
-    }
-done:
-    return st;
-}
-
+/* Rows are compared in batches, each with four times as many entries as the one before, up to the first with an entry that is
+ * further from its mirror image than rounding takes it. */
 kry_status kryi_mirrors_compare(const kryi_csr *A, double rounding, kryi_finding *found,
                                 bool *symmetric)
 {
     kry_status st = KRY_OK;
     mirrors M = { .A = A, .parts = kryi_parts(kryi_csr_nnz(A)) };
     apart all = { 0 };
+    const int64_t nnz = kryi_csr_nnz(A), first = kryi_test_parts ? FEW : FIRST;
+    const int64_t most = nnz / 4 > first ? nnz / 4 : nnz < first ? nnz : first;
+    int64_t entries = first < most ? first : most, alone = 0;
+    const bool sorts = !kryi_near_suits(A);
 
     *found = (kryi_finding){ 0 };
-    TRY(compare_all(&M, rounding));
-    for (int p = 0; p < M.parts; p++) {
-        const kryi_finding *f = &M.part[p].pair;
-        if (f->what) note_difference(&all, f->row, f->col, f->entry, f->mirror);
-        all.unequal |= M.part[p].unequal;
+    while (M.end < A->rows && all.difference <= rounding) {
+        M.begin = M.end++; /* the next rows have `entries` entries, or are one */
+        while (M.end < A->rows && A->row_ptr[M.end + 1] - A->row_ptr[M.begin] <= entries) M.end++;
+        entries = 4 * entries < most ? 4 * entries : most;
+        if (sorts)
+            TRY(compare_sorted(&M, most));
+        else
+            kryi_parallel(M.parts, M.end - M.begin, compare_rows, &M);
+        for (int p = 0; !sorts && M.end == A->rows && p < M.parts; p++) alone += M.alone[p];
+        if (alone) kryi_parallel(M.parts, A->rows, find_alone, &M);
+        for (int p = 0; p < M.parts; p++) {
+            const kryi_finding *f = &M.part[p].pair;
+            if (f->what) note_difference(&all, f->row, f->col, f->entry, f->mirror);
+            all.unequal |= M.part[p].unequal;
+        }
     }
     if (all.difference > rounding) *found = all.pair;
     *symmetric = !all.unequal;
@@ -408,8 +366,7 @@ done:
 
 /* What a part of the rows has. */
 typedef struct look {
-    double least,
-        largest; /* of the largest |a_ij| of each row, those of zeros aside; 0: none yet */
+    double least, largest; /* of the largest |a_ij| of each row, those of zeros aside */
     kryi_finding not_positive;
     int64_t negative;            /* diagonal entries */
     int64_t zero_rows, zero_row; /* the first one */
@@ -418,29 +375,12 @@ typedef struct look {
 
 typedef struct inspection {
     const kryi_csr *A;
-    bool sees; /* what numbers are like is wanted */
+    bool numbers; /* what they are like is wanted */
     look part[KRY_MOST_PARTS];
+    kryi_diagonals diagonals; /* looked for if `most` is not 0 */
 } inspection;
 
 /* A row of zeros may belong to a singular matrix, which conjugate gradients solve. */
-static void check_diagonal(look *L, int64_t row, double diagonal, bool zeros)
-{
-    if (zeros && !L->zero_rows++) L->zero_row = row;
-    L->negative += diagonal < 0;
-    if (diagonal > 0 || zeros || L->not_positive.what) return;
-    L->not_positive = (kryi_finding){ .what = KRY_FOUND_NOT_POSITIVE,
-                                      .row = row,
-                                      .col = row,
-                                      .entry = diagonal,
-                                      .mirror = diagonal };
-}
-
-static void add_sizes(look *L, double least, double largest)
-{
-    if (least > 0 && !(L->least > 0 && L->least <= least)) L->least = least;
-    if (largest > L->largest) L->largest = largest;
-}
-
 static void look_at_row(const kryi_csr *A, look *L, int64_t i)
 {
     double diagonal = 0, largest = 0;
@@ -450,11 +390,19 @@ static void look_at_row(const kryi_csr *A, look *L, int64_t i)
         if (fabs(v) > largest) largest = fabs(v);
         if (A->col[k] == i) diagonal = v;
     }
-    add_sizes(L, largest, largest);
-    check_diagonal(L, i, diagonal, largest == 0);
+    if (largest == 0 && !L->zero_rows++) L->zero_row = i;
+    if (largest > 0 && largest < L->least) L->least = largest;
+    if (largest > L->largest) L->largest = largest;
+    L->negative += diagonal < 0;
+    if (!(diagonal > 0) && largest != 0 && !L->not_positive.what)
+        L->not_positive = (kryi_finding){ .what = KRY_FOUND_NOT_POSITIVE,
+                                          .row = i,
+                                          .col = i,
+                                          .entry = diagonal,
+                                          .mirror = diagonal };
 }
 
-/* Numbers are read from memory once: both looks are at as many rows as a cache holds. */
+/* Entries are read from memory once: all looks are at as many rows as a cache holds. */
 static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 {
     enum { IN_CACHE = 2048 }; /* entries */
@@ -462,49 +410,65 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
     const kryi_csr *A = I->A;
     look *L = &I->part[part];
 
-    L->seen = kryi_seen_nothing;
-    for (int64_t i = begin; i < end;) {
-        const int64_t first = A->row_ptr[i];
+    *L = (look){ .least = INFINITY, .seen = kryi_seen_nothing };
+    for (int64_t first = begin, i = begin; first < end; first = i) {
         do look_at_row(A, L, i++);
-        while (i < end && A->row_ptr[i] - first < IN_CACHE);
-        if (I->sees && A->row_ptr[i] > first)
-            kryi_numbers_see_range(A->type, A->val, first, A->row_ptr[i], &L->seen);
+        while (i < end && A->row_ptr[i] - A->row_ptr[first] < IN_CACHE);
+        if (I->numbers)
+            kryi_numbers_see_range(A->type, A->val, A->row_ptr[first], A->row_ptr[i], &L->seen);
+        if (I->diagonals.most) kryi_diagonals_look(&I->diagonals, part, first, i);
     }
 }
 
 double kryi_inspect_rounding(kry_type type) { return type == KRY_F32 ? 1e-5 : 1e-8; }
 
-kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, kryi_seen *seen)
+kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
 {
     kry_status st = KRY_OK;
-    inspection I = { .A = A, .sees = seen };
-    look L = { .seen = kryi_seen_nothing };
+    const kryi_csr *A = G->host;
+    const int parts = kryi_parts(kryi_csr_nnz(A));
+    kryi_finding *found = &G->finding;
+    inspection I = { .A = A, .numbers = numbers };
+    look L = { .least = INFINITY, .seen = kryi_seen_nothing };
 
     *found = (kryi_finding){ 0 };
     if (A->rows != A->cols) {
-        if (seen) kryi_numbers_see(A->type, A->val, kryi_csr_nnz(A), seen), seen->compared = true;
+        if (numbers) kryi_numbers_see(A->type, A->val, kryi_csr_nnz(A), &G->seen);
+        G->seen.compared = true;
         return KRY_OK;
     }
-    const int parts = kryi_parts(kryi_csr_nnz(A));
+    if (diagonals) TRY(kryi_diagonals_begin(A, diagonals, parts, &I.diagonals));
     kryi_parallel(parts, A->rows, look_at_rows, &I);
     /* What was seen of all rows, from the first part on. */
     for (int p = 0; p < parts; p++) {
-        add_sizes(&L, I.part[p].least, I.part[p].largest);
-        if (!L.not_positive.what) L.not_positive = I.part[p].not_positive;
-        if (!L.zero_rows) L.zero_row = I.part[p].zero_row;
-        L.zero_rows += I.part[p].zero_rows;
-        L.negative += I.part[p].negative;
-        kryi_seen_add(&L.seen, &I.part[p].seen);
+        const look *own = &I.part[p];
+        if (own->least < L.least) L.least = own->least;
+        if (own->largest > L.largest) L.largest = own->largest;
+        if (!L.not_positive.what) L.not_positive = own->not_positive;
+        if (!L.zero_rows) L.zero_row = own->zero_row;
+        L.zero_rows += own->zero_rows;
+        L.negative += own->negative;
+        kryi_seen_add(&L.seen, &own->seen);
     }
-    if (seen) *seen = L.seen;
+    if (diagonals) TRY(kryi_diagonals_end(&I.diagonals, parts, &G->diagonal, &G->diagonals));
+    G->seen = L.seen;
     if (!L.seen.finite) return KRY_OK;
     TRY(kryi_mirrors_compare(A, kryi_inspect_rounding(A->type) * L.largest, found,
-                             &L.seen.symmetric));
-    if (seen) seen->symmetric = L.seen.symmetric, seen->compared = true;
+                             &G->seen.symmetric));
+    G->seen.compared = true;
     if (!found->what) *found = L.not_positive;
     found->zero_rows = L.zero_rows, found->zero_row = L.zero_row;
-    found->least_row = L.least, found->largest_row = L.largest;
+    found->least_row = isfinite(L.least) ? L.least : 0, found->largest_row = L.largest;
     found->negative = found->what == KRY_FOUND_NOT_POSITIVE && L.negative == A->rows;
 done:
+    return st;
+}
+
+kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found)
+{
+    kryi_given G = { .host = A };
+    const kry_status st = kryi_given_inspect(&G, false, 0);
+
+    *found = G.finding;
     return st;
 }

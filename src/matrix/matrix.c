@@ -290,7 +290,7 @@ static kry_status matrix_inspect(void *self, const void *values, kryi_finding *f
         return KRY_OK;
     }
     if (!A->map.place) now.val = (void *)values;
-    return kryi_matrix_inspect(&now, found, NULL);
+    return kryi_matrix_inspect(&now, found);
 }
 
 /* ---- the operator -------------------------------------------------------------------------- */

@@ -376,9 +376,8 @@ kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A);
 /* Look for an entry of a square matrix, columns ascending in each row, that differs from its mirror
  * image by more than rounding; or else for a diagonal entry that is not positive. Of large matrices that are not symmetric
  * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
- * differs most.
- *   seen  [out]  what its numbers are like; if one is not finite nothing else has been looked at. NULL: not wanted */
-kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found, struct kryi_seen *seen);
+ * differs most. */
+kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found);
 /* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
 double kryi_inspect_rounding(kry_type type);
 /* Name the pair that is furthest apart, if that is more than `rounding`; else found->what is KRY_FOUND_NOTHING. An entry without

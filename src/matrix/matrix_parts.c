@@ -359,7 +359,7 @@ done:
 
 static kry_status inspect(void *self, kryi_finding *found)
 {
-    return kryi_matrix_inspect(&((const matrix_whole *)self)->host, found, NULL);
+    return kryi_matrix_inspect(&((const matrix_whole *)self)->host, found);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

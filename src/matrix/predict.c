@@ -28,16 +28,16 @@ typedef struct structure {
     int64_t ell_width; /* columns of its ELL */
 } structure;
 
-/* A few times the mean length of a row are of use. */
 static kry_status look_at_diagonals(kryi_given *given, structure *s)
 {
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
-    const int64_t most = s->rows ? 4 * (s->nnz / s->rows) + 16 : 0;
+    const int64_t most = kryi_diagonals_of_use(host, KRY_FORMAT_AUTO);
     int32_t **offset = &given->diagonal;
 
-    TRY(given->C.dev ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
-                     : kryi_diagonals_find(host, most, offset, &given->diagonals));
+    if (!given->diagonals)
+        TRY(given->C.dev ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
+                         : kryi_diagonals_find(host, most, offset, &given->diagonals));
     s->few_diagonals = given->diagonals <= most;
     if (s->few_diagonals)
         s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);

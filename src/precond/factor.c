@@ -48,7 +48,7 @@ static kry_status look(const kryi_csr *A, kryi_factor_kind *kind)
     kry_status st = KRY_OK;
     kryi_finding found;
 
-    TRY(kryi_matrix_inspect(A, &found, NULL));
+    TRY(kryi_matrix_inspect(A, &found));
     *kind = found.what == KRY_FOUND_ASYMMETRIC || found.zero_rows ? KRY_FACTOR_GENERAL
             : found.what == KRY_FOUND_NOT_POSITIVE                ? KRY_FACTOR_SYMMETRIC
                                                                   : KRY_FACTOR_POSITIVE;

@@ -287,7 +287,7 @@ static void try_update(matrix *A, kry_type type, kry_format format, kry_values v
     OK(kry_op_update(host, val));
     assert_same_matrix(there, host);
     S.row_ptr = A->row_ptr, memcpy(S.val, val, (size_t)A->nnz * kry_type_size(type));
-    OK(kryi_matrix_inspect(&S, &found, NULL));
+    OK(kryi_matrix_inspect(&S, &found));
     assert_same_finding(&kryi_matrix_of(there)->found, &found);
     if (values != KRY_VALUES_SINGLE) assert_reads_back(there, A);
     kryi_number_put(type, val, A->nnz / 2, NAN);
@@ -359,10 +359,10 @@ static void given__findings_as_on_the_host(void **state)
         kryi_csr S = sparse_of(&A, type);
         kryi_given G = upload(&S, KRY_MATRIX(.format = KRY_FORMAT_AUTO));
         kryi_finding found;
-        OK(kryi_matrix_inspect(&S, &found, NULL));
+        OK(kryi_matrix_inspect(&S, &found));
         assert_same_finding(&G.finding, &found);
         cut_loops(1 + (int)random_below(5)); /* and in blocks of few rows */
-        OK(kryi_matrix_inspect(&S, &found, NULL));
+        OK(kryi_matrix_inspect(&S, &found));
         cut_loops(0);
         assert_finding_holds(&S, &G.finding, found);
         assert_int_equal(G.seen.symmetric, kryi_csr_is_symmetric(&S));
