@@ -11,17 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- in one format --------------------------------------------------------------------------- */
-
-static kry_status create_in_format(kry_device *dev, const kryi_given *given,
-                                   const kry_matrix_params *params, kry_op **op)
+/* The operator of `given`, in any format; chosen: who chose it, as in kry_op_info, or NULL for the caller. */
+static kry_status build(kry_device *dev, const kryi_given *given, const kry_matrix_params *params,
+                        kry_format format, const char *chosen, kry_op **op)
 {
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
+    kry_matrix_params p = *params;
     kryi_matrix *A = NULL;
 
     *op = NULL;
-    TRY(kryi_matrix_new(dev, params, host, kryi_csr_nnz(host), &A));
+    p.format = format;
+    TRY(kryi_matrix_new(dev, &p, host, kryi_csr_nnz(host), &A));
+    if (chosen) A->chosen = chosen, A->format_is_free = true;
     if (given->C.dev) TRY(kryi_placed_build(A, given));
     if (!A->placed) {
         TRY(A->format->build(A, given));
@@ -40,46 +42,22 @@ done:
  * device before. If none was, it measures, if the caller asked for that, or else predicts.
  */
 
-typedef struct candidate {
-    kry_format format;
-    double seconds; /* predicted, then measured */
-} candidate;
-
-static int by_seconds(const void *a, const void *b)
+/* The format that takes the fewest seconds, which is not named again: its seconds become INFINITY. KRY_FORMAT_AUTO: none of
+ * those that are left can take the matrix. */
+static kry_format take_fastest(double seconds[KRY_FORMAT_COUNT])
 {
-    const candidate *x = a, *y = b;
-    return (x->seconds > y->seconds) - (x->seconds < y->seconds);
-}
+    kry_format fastest = KRY_FORMAT_AUTO;
 
-/* All formats that can take the matrix, the most promising first. Returns how many. */
-static int find_candidates(const double *seconds, candidate *c)
-{
-    int count = 0;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
-        c[count] = (candidate){ f, seconds[f] };
-        count += isfinite(c[count].seconds);
-    }
-    qsort(c, (size_t)count, sizeof *c, by_seconds);
-    return count;
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        if (seconds[f] < seconds[fastest]) fastest = f;
+    seconds[fastest] = INFINITY;
+    return fastest;
 }
 
 /* A format may refuse the matrix, and the next one is tried; any other failure ends the choice. */
 static bool is_refusal(kry_status st)
 {
     return st == KRY_ERR_UNSUPPORTED || st == KRY_ERR_ARGUMENT || st == KRY_ERR_SHAPE;
-}
-
-static kry_status build_one(kry_device *dev, const kryi_given *given,
-                            const kry_matrix_params *params, kry_format format, const char *chosen,
-                            kry_op **op)
-{
-    kry_matrix_params p = *params;
-    p.format = format;
-    kry_status st = create_in_format(dev, given, &p, op);
-    if (st < 0) return st;
-    kryi_matrix_of(*op)->chosen = chosen;
-    kryi_matrix_of(*op)->format_is_free = true;
-    return st;
 }
 
 /* Vectors for products; x has finite numbers that are not all equal. */
@@ -135,26 +113,33 @@ done:
     return st;
 }
 
-/* Build and time the candidates, best first, until the time is up; keep the fastest. */
+/* Build and time formats, those with the fewest predicted seconds first, until the time is up; keep the fastest. */
 static kry_status measure(kry_device *dev, const kryi_given *given, const kry_matrix_params *params,
-                          candidate *c, int count, kry_op **best, candidate *winner)
+                          double predicted[KRY_FORMAT_COUNT], kry_op **best, double *best_seconds)
 {
     kry_status st = KRY_OK;
     static const double hopeless = 4; /* times the best prediction */
-    double start = kryi_now(), seconds;
+    double start = kryi_now(), seconds, most = INFINITY;
     kry_vec *x = NULL, *y = NULL;
     kry_op *op = NULL;
+    int count = 0;
 
-    *winner = (candidate){ KRY_FORMAT_CSR, INFINITY };
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) {
+        count += isfinite(predicted[f]);
+        most = fmin(most, hopeless * predicted[f]);
+    }
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++)
+        if (predicted[f] >= most) predicted[f] = INFINITY;
+    *best_seconds = INFINITY;
     TRY(trial_vectors(dev, given->host, &x, &y));
-    for (int i = 0; i < count && c[i].seconds < hopeless * c[0].seconds; i++) {
+    for (kry_format f; (f = take_fastest(predicted)) != KRY_FORMAT_AUTO;) {
         if (*best && kryi_now() - start > params->measure_seconds) break;
-        st = build_one(dev, given, params, c[i].format, "measured", &op);
+        st = build(dev, given, params, f, "measured", &op);
         if (is_refusal(st)) continue;
         TRY(st);
         TRY(time_product(op, x, y, params->measure_seconds / count, &seconds));
-        if (seconds < winner->seconds) {
-            *winner = (candidate){ c[i].format, seconds };
+        if (seconds < *best_seconds) {
+            *best_seconds = seconds;
             kry_op_release(best);
             *best = op, op = NULL;
         }
@@ -169,76 +154,40 @@ done:
     return st;
 }
 
-enum { NAME = 64, VALUE = 160 };
-
-static void keep_decision(kry_device *dev, const char *name, const kryi_csr *host,
-                          const candidate *winner)
-{
-    char value[VALUE];
-    kryi_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
-               kry_format_name(winner->format), winner->seconds, (long long)host->rows,
-               (long long)host->cols, (long long)kryi_csr_nnz(host));
-    kryi_tuning_set(dev, name, value);
-}
-
-static kry_format kept_decision(kry_device *dev, const char *name)
-{
-    char value[VALUE];
-    kry_matrix_params p = *KRY_MATRIX(.traits = 0);
-
-    if (!kryi_tuning_get(dev, name, value, sizeof value)) return KRY_FORMAT_AUTO;
-    value[strcspn(value, " ")] = 0;
-    return kry_format_parse(value, &p) == KRY_OK ? p.format : KRY_FORMAT_AUTO;
-}
-
-/* The first candidate that takes the matrix; csr takes any. */
-static kry_status build_first(kry_device *dev, const kryi_given *given,
-                              const kry_matrix_params *params, const candidate *c, int count,
-                              kry_op **op)
-{
-    kry_status st = KRY_ERR_UNSUPPORTED;
-    for (int i = 0; i < count && is_refusal(st); i++)
-        st = build_one(dev, given, params, c[i].format, "predicted", op);
-    return st;
-}
-
-static kry_status choose(kry_device *dev, kryi_given *given, const kry_matrix_params *params,
-                         kry_op **op)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *host = given->host;
-    double seconds[KRY_FORMAT_COUNT];
-    uint64_t hash;
-    char name[NAME];
-    candidate c[KRY_FORMAT_COUNT], winner;
-    kry_format kept;
-    int count;
-
-    *op = NULL;
-    TRY(kryi_predict(dev, given, params, seconds, &hash));
-    snprintf(name, sizeof name, "format/%016llx", (unsigned long long)hash);
-    kept = kept_decision(dev, name);
-    st = kept == KRY_FORMAT_AUTO ? KRY_ERR_UNSUPPORTED
-                                 : build_one(dev, given, params, kept, "kept", op);
-    if (!is_refusal(st)) goto done;
-    count = find_candidates(seconds, c);
-    if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
-        TRY(measure(dev, given, params, c, count, op, &winner));
-        keep_decision(dev, name, host, &winner);
-    } else {
-        TRY(build_first(dev, given, params, c, count, op));
-    }
-done:
-    return st;
-}
-
-/* ---- operators ------------------------------------------------------------------------------ */
-
 kry_status kryi_matrix_of_given(kry_device *dev, kryi_given *given, const kry_matrix_params *params,
                                 kry_op **op)
 {
-    return params->format == KRY_FORMAT_AUTO ? choose(dev, given, params, op)
-                                             : create_in_format(dev, given, params, op);
+    kry_status st = KRY_OK;
+    const kryi_csr *host = given->host;
+    double seconds[KRY_FORMAT_COUNT], measured;
+    uint64_t hash;
+    char name[64], value[160];
+    kry_matrix_params kept = *KRY_MATRIX(.traits = 0);
+
+    *op = NULL;
+    if (params->format != KRY_FORMAT_AUTO)
+        return build(dev, given, params, params->format, NULL, op);
+    TRY(kryi_predict(dev, given, params, seconds, &hash));
+    snprintf(name, sizeof name, "format/%016llx", (unsigned long long)hash);
+    st = KRY_ERR_UNSUPPORTED;
+    if (kryi_tuning_get(dev, name, value, sizeof value)) {
+        value[strcspn(value, " ")] = 0;
+        if (kry_format_parse(value, &kept) == KRY_OK && kept.format != KRY_FORMAT_AUTO)
+            st = build(dev, given, params, kept.format, "kept", op);
+    }
+    if (!is_refusal(st)) goto done;
+    if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
+        TRY(measure(dev, given, params, seconds, op, &measured));
+        kryi_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
+                   kry_format_name(kryi_matrix_of(*op)->params.format), measured,
+                   (long long)host->rows, (long long)host->cols, (long long)kryi_csr_nnz(host));
+        kryi_tuning_set(dev, name, value);
+        goto done;
+    }
+    for (kry_format f; is_refusal(st) && (f = take_fastest(seconds)) != KRY_FORMAT_AUTO;)
+        st = build(dev, given, params, f, "predicted", op); /* csr takes any */
+done:
+    return st;
 }
 
 kry_status kryi_matrix_keep(kry_device *dev, kryi_given *G, kryi_csr *host,

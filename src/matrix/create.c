@@ -5,8 +5,6 @@
 #include "matrix/matrix_parts.h"
 #include "operator/op.h"
 
-/* ---- operators of what is checked ------------------------------------------------------------ */
-
 /* In csr, with all its digits, on a host device. The format that was asked for is that of its copies in
  * single. */
 static kry_status keep_on_host(kry_device *dev, kryi_given *G, kryi_csr *host,
@@ -23,48 +21,6 @@ static kry_status keep_on_host(kry_device *dev, kryi_given *G, kryi_csr *host,
     kryi_matrix_of(*op)->params.format = params->format;
 done:
     kry_device_release(&beside);
-    return st;
-}
-
-/* The operator of G, on the device, on the host or in parts. `host` is as kryi_matrix_keep has it. */
-static kry_status create_of(kry_device *dev, kryi_given *G, kryi_csr *host,
-                            const kry_matrix_params *params, kry_op **op)
-{
-    kry_status st = KRY_OK;
-
-    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
-          "kry_csr_create: on_host is for one device, and this is a team of %d",
-          kry_team_size(dev));
-    if (params->on_host) return keep_on_host(dev, G, host, params, op);
-    if (dev->team) return kryi_matrix_in_parts(dev, host, &G->map, params, NULL, op);
-    TRY(kryi_matrix_keep(dev, G, host, params, op));
-done:
-    return st;
-}
-
-/* ---- public functions --------------------------------------------------------------------------- */
-
-/* Solvers want to know what a caller's entries are like: found on the device, where that can look at them. */
-static kry_status make(kry_device *dev, const kryi_entries *e, const kry_matrix_params *params,
-                       kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kryi_csr A = { 0 };
-    kryi_given G = { 0 };
-
-    if (e->nnz >= KRY_GIVEN_WORTH) TRY(kryi_given_upload(dev, e, params, &G));
-    if (!G.C.dev) {
-        G = (kryi_given){ .who = e->who, .host = &A };
-        TRY(kryi_entries_take(e, dev->team, params, &A, &G.map));
-        TRY(kryi_given_inspect(&G, true, kryi_diagonals_of_use(&A, params->format)));
-        if (!G.seen.finite) TRY(kryi_values_check(e->who, A.type, kryi_csr_nnz(&A), A.val));
-    }
-    TRY(create_of(dev, &G, &A, params, op));
-    (*op)->found = G.finding;
-    (*op)->inspected = true;
-done:
-    kryi_given_release(&G);
-    kryi_entries_release(e, &A);
     return st;
 }
 
@@ -93,11 +49,15 @@ done:
     return st;
 }
 
+/* Solvers want to know what a caller's entries are like: GPUs look at them, or else the host. */
 static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
                          const kry_matrix_params *params, kry_op **op)
 {
     kry_status st = KRY_OK;
     kry_matrix_params mine;
+    kryi_csr A = { 0 };
+    kryi_given G = { 0 };
+    bool pooled = false, alone;
 
     if (op) *op = NULL;
     st = kryi_check_given(e.who, "op, device", (const void *const[]){ op, dev });
@@ -105,9 +65,31 @@ static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, coordinates, params));
     TRY(kryi_pool_open(dev));
-    st = make(dev, &e, params, op);
-    kryi_pool_close(dev);
+    pooled = true;
+    if (e.nnz >= KRY_GIVEN_WORTH && !dev->info.cpu_kernels)
+        TRY(kryi_given_upload(dev, &e, params, &G));
+    alone = !dev->team && !params->on_host; /* others choose formats of their own */
+    if (!G.C.dev) {
+        G = (kryi_given){ .who = e.who, .host = &A };
+        TRY(kryi_entries_take(&e, dev->team, params, &A, &G.map));
+        TRY(kryi_given_inspect(&G, true, alone ? kryi_diagonals_of_use(&A, params->format) : 0));
+        if (!G.seen.finite) TRY(kryi_values_check(e.who, A.type, kryi_csr_nnz(&A), A.val));
+    }
+    CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
+          "kry_csr_create: on_host is for one device, and this is a team of %d",
+          kry_team_size(dev));
+    if (params->on_host)
+        TRY(keep_on_host(dev, &G, &A, params, op));
+    else if (dev->team)
+        TRY(kryi_matrix_in_parts(dev, &A, &G.map, params, NULL, op));
+    else
+        TRY(kryi_matrix_keep(dev, &G, &A, params, op));
+    (*op)->found = G.finding;
+    (*op)->inspected = true;
 done:
+    kryi_given_release(&G);
+    kryi_entries_release(&e, &A);
+    if (pooled) kryi_pool_close(dev);
     return st;
 }
 

@@ -26,27 +26,8 @@ typedef struct structure {
     kryi_sell_size sell;
     int64_t ell_tail;  /* entries that HYB leaves to COO */
     int64_t ell_width; /* columns of its ELL */
+    double bandwidth;  /* of the device */
 } structure;
-
-static kry_status look_at_diagonals(kryi_given *given, structure *s)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *host = given->host;
-    const int64_t most = kryi_diagonals_of_use(host, KRY_FORMAT_AUTO);
-    int32_t **offset = &given->diagonal;
-
-    if (!given->diagonals)
-        TRY(given->C.dev ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
-                         : kryi_diagonals_find(host, most, offset, &given->diagonals));
-    s->few_diagonals = given->diagonals <= most;
-    if (s->few_diagonals)
-        s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);
-    s->diagonals = s->few_diagonals ? given->diagonals : most + 1;
-    for (int64_t d = 0; *offset && d < s->diagonals; d++) s->upper += (*offset)[d] > 0;
-    s->upper++; /* the main one is stored in any case */
-done:
-    return st;
-}
 
 /* The hash of a sample of row pointers and columns: other patterns seldom have the same one. */
 static uint64_t hash_of(const kryi_csr *host, const kry_matrix_params *params, const structure *s)
@@ -71,16 +52,26 @@ static kry_status look_at(const kry_device *dev, kryi_given *given, const kry_ma
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
     const bool there = given->C.dev;
-    const int64_t nnz = kryi_csr_nnz(host);
+    const int64_t most = kryi_diagonals_of_use(host, KRY_FORMAT_AUTO);
     const kry_type stored = kryi_stored_type(host->type, params->values, &given->seen);
+    int32_t **offset = &given->diagonal;
 
     *s = (structure){ .rows = host->rows,
                       .cols = host->cols,
-                      .nnz = nnz,
+                      .nnz = kryi_csr_nnz(host),
                       .number = (double)kry_type_size(host->type),
                       .value = (double)kry_type_size(stored),
-                      .longest = there ? given->longest : kryi_longest_row(host) };
-    TRY(look_at_diagonals(given, s));
+                      .longest = there ? given->longest : kryi_longest_row(host),
+                      .bandwidth = kryi_device_bandwidth(dev) };
+    if (!given->diagonals)
+        TRY(there ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
+                  : kryi_diagonals_find(host, most, offset, &given->diagonals));
+    s->few_diagonals = given->diagonals <= most;
+    if (s->few_diagonals)
+        s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);
+    s->diagonals = s->few_diagonals ? given->diagonals : most + 1;
+    for (int64_t d = 0; *offset && d < s->diagonals; d++) s->upper += (*offset)[d] > 0;
+    s->upper++; /* the main one is stored in any case */
     TRY(there ? kryi_sell_estimate_given(given, params, &s->sell)
               : kryi_sell_estimate(dev, host, params, &s->sell));
     TRY(kryi_hyb_estimate(given, s->longest, &s->ell_width, &s->ell_tail));
@@ -164,33 +155,28 @@ static double matrix_bytes(const structure *s, kry_format format, double *longes
     }
 }
 
-/* Whether csr adds up four entries of a row at a time, from the caches of a CPU: then it is faster than sell, which has
- * padding, and a row that ends costs little. */
-static bool has_long_rows(const kry_device *dev, const structure *s, double bytes)
+static double predict(const kry_device *dev, const structure *s, kry_format format)
 {
     enum { LONG = 24 };             /* entries */
     static const double core = 4e6; /* bytes that it has in caches */
-
-    return dev->info.cpu_kernels && s->nnz >= LONG * s->rows &&
-           bytes < core * dev->info.compute_units;
-}
-
-static double predict(const kry_device *dev, const structure *s, kry_format format)
-{
     const cost *c = dev->info.cpu_kernels ? &cpu[format] : &gpu[format];
     double longest, bytes = matrix_bytes(s, format, &longest), bandwidth, steps;
 
     bytes += ((double)s->rows + (double)s->cols) * s->number;
-    bandwidth = kryi_device_bandwidth(dev) * (s->value < 8 ? c->narrow : c->efficiency);
+    bandwidth = s->bandwidth * (s->value < 8 ? c->narrow : c->efficiency);
     if (bytes < cached * dev->info.compute_units) bandwidth *= 2;
     steps = longest > c->free_entries ? (longest - c->free_entries) * c->per_entry : 0;
     if (format == KRY_FORMAT_HYB && s->ell_tail) steps += coo_tail;
     if (format == KRY_FORMAT_SELL && s->sell.index_bytes < 4) bandwidth *= narrow_columns;
     if (format == KRY_FORMAT_SELL && s->sell.sorted) steps += sorted_start;
-    if (format == KRY_FORMAT_CSR && has_long_rows(dev, s, bytes))
-        bandwidth *= together;
-    else if (format == KRY_FORMAT_CSR && s->sell.sorted && dev->info.cpu_kernels)
-        steps += mispredicted * (double)s->rows / dev->info.compute_units;
+    if (format == KRY_FORMAT_CSR && dev->info.cpu_kernels) {
+        /* Four entries of a long row are added up at a time, from the caches: then csr is faster than sell, which has
+         * padding, and a row that ends costs little. */
+        if (s->nnz >= LONG * s->rows && bytes < core * dev->info.compute_units)
+            bandwidth *= together;
+        else if (s->sell.sorted)
+            steps += mispredicted * (double)s->rows / dev->info.compute_units;
+    }
     return c->start + bytes / bandwidth + steps;
 }
 

@@ -236,6 +236,7 @@ typedef struct copying {
     bool bad[KRY_MOST_PARTS];
 } copying;
 
+/* Columns that do not ascend in a row, or are out of range, are bad. */
 static void copy_rows(void *user, int part, int64_t begin, int64_t end)
 {
     copying *c = user;
@@ -252,23 +253,6 @@ static void copy_rows(void *user, int part, int64_t begin, int64_t end)
         bad |= last >= cols;
     }
     c->bad[part] = bad;
-}
-
-/* *col := the columns of e, whose row_ptr has been checked; NULL: they do not ascend, or are out of range. */
-static kry_status copy_columns(const kryi_entries *e, int32_t **col)
-{
-    kry_status st = KRY_OK;
-    const int parts = kryi_parts(e->nnz);
-    copying c = { .e = e };
-    bool bad = false;
-
-    TRY(kryi_alloc((size_t)e->nnz, sizeof *c.to, &c.to));
-    kryi_parallel(parts, e->given.rows, copy_rows, &c);
-    for (int p = 0; p < parts; p++) bad |= c.bad[p];
-    if (!bad) *col = c.to, c.to = NULL;
-done:
-    free(c.to);
-    return st;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -311,21 +295,33 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
     kry_status st = KRY_OK;
     kryi_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
 
+    const int parts = kryi_parts(e->nnz);
+    copying c = { .e = e };
+    bool sorted = e->given.row_ptr && params->storage == KRY_GENERAL;
+
     *A = (kryi_csr){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
     if (e->given.row_ptr) TRY(check_row_ptr(e));
-    if (e->given.row_ptr && params->storage == KRY_GENERAL) TRY(copy_columns(e, &A->col));
-    if (!A->col) TRY(check_indices(e));
+    if (sorted) {
+        TRY(kryi_alloc((size_t)e->nnz, sizeof *c.to, &c.to));
+        kryi_parallel(parts, e->given.rows, copy_rows, &c);
+        for (int p = 0; p < parts; p++) sorted &= !c.bad[p];
+    }
     TRY(kryi_alloc((size_t)A->rows + 1, sizeof *A->row_ptr, &A->row_ptr));
-    if (A->col)
+    if (sorted) {
         memcpy(A->row_ptr, e->given.row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
-    else
+        A->col = c.to, c.to = NULL;
+    } else {
+        free(c.to), c.to = NULL;
+        TRY(check_indices(e));
         TRY(place_entries(e, params, A, &m));
+    }
     if (e->given.val) {
         TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
         TRY(kryi_entries_renew(e->who, &m, e->given.val, kryi_csr_nnz(A), A));
     }
     if (map) *map = m, m = (kryi_entry_map){ 0 };
 done:
+    free(c.to);
     kryi_entry_map_release(&m);
     if (st < 0) kryi_csr_release(A);
     return st;
