@@ -5,34 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The diagonals with entries, ascending; of symmetric matrices those of the upper triangle, with the main one even if it is
- * empty. */
-typedef struct diagonals {
-    int32_t *offset;
-    int64_t count;
-} diagonals;
-
-static kry_status find_diagonals(const kryi_given *given, bool symmetric, diagonals *d)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *host = given->host;
-    const int32_t *all = given->diagonal;
-    int32_t *found = NULL;
-    int64_t count = given->diagonals, lower = 0;
-
-    if (!all) {
-        TRY(kryi_diagonals_find(host, host->rows + host->cols, &found, &count));
-        all = found;
-    }
-    while (symmetric && lower < count && all[lower] <= 0) lower++;
-    d->count = count - lower + symmetric;
-    TRY(kryi_alloc((size_t)d->count, sizeof *d->offset, &d->offset));
-    for (int64_t k = symmetric; k < d->count; k++) d->offset[k] = all[lower + k - symmetric];
-done:
-    free(found);
-    return st;
-}
-
 /* sign, offset: of a diagonal on which an entry has no mirror image. */
 static kry_status refuse_alone(char sign, int64_t offset)
 {
@@ -44,7 +16,8 @@ static kry_status refuse_alone(char sign, int64_t offset)
 
 typedef struct filling {
     const kryi_csr *host;
-    const diagonals *d;
+    const int32_t *offset; /* of the diagonals, ascending, */
+    int64_t count;         /* so many */
     bool shared;
     int64_t stride;
     int32_t *slot;
@@ -52,46 +25,30 @@ typedef struct filling {
         [KRY_MOST_PARTS]; /* offset below the main diagonal of an entry that has no mirror image; 0: none */
 } filling;
 
-/* Columns ascend, so that neither list is searched from its beginning. */
-static void fill_row(filling *f, int part, int64_t i)
-{
-    const int32_t *offset = f->d->offset, *col = f->host->col;
-    const int64_t end = f->host->row_ptr[i + 1];
-    int64_t k = f->host->row_ptr[i], at = f->d->count - 1;
-
-    for (; f->shared && k < end && col[k] < i; k++) {
-        while (at > 0 && offset[at] > i - col[k]) at--;
-        if (offset[at] != i - col[k] && !f->alone[part]) f->alone[part] = i - col[k];
-        f->slot[k] = (int32_t) ~(at * f->stride + col[k]);
-    }
-    for (at = 0; k < end; k++) {
-        while (offset[at] < col[k] - i) at++;
-        f->slot[k] = (int32_t)(at * f->stride + i);
-    }
-}
-
+/* Columns ascend, so that neither list of a row is searched from its beginning. */
 static void fill_rows(void *user, int part, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin; i < end; i++) fill_row(user, part, i);
-}
+    filling *f = user;
+    const int32_t *offset = f->offset, *col = f->host->col;
 
-/* Returns  KRY_ERR_ARGUMENT for an entry below the main diagonal where none above can be its mirror image. */
-static kry_status fill_slots(kryi_matrix *A, const kryi_csr *host, const diagonals *d,
-                             int64_t stride)
-{
-    const int parts = kryi_parts(A->nnz);
-    filling f = {
-        .host = host, .d = d, .shared = A->format->shared, .stride = stride, .slot = A->slot
-    };
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t after = f->host->row_ptr[i + 1];
+        int64_t k = f->host->row_ptr[i], at = f->count - 1;
 
-    kryi_parallel(parts, host->rows, fill_rows, &f);
-    for (int p = 0; p < parts; p++)
-        if (f.alone[p]) return refuse_alone('-', f.alone[p]);
-    return KRY_OK;
+        for (; f->shared && k < after && col[k] < i; k++) {
+            while (at > 0 && offset[at] > i - col[k]) at--;
+            if (offset[at] != i - col[k] && !f->alone[part]) f->alone[part] = i - col[k];
+            f->slot[k] = (int32_t) ~(at * f->stride + col[k]);
+        }
+        for (at = 0; k < after; k++) {
+            while (offset[at] < col[k] - i) at++;
+            f->slot[k] = (int32_t)(at * f->stride + i);
+        }
+    }
 }
 
 /* Refuse an entry without its mirror image. */
-static kry_status check_mirrors(const kryi_matrix *A, const diagonals *d)
+static kry_status check_mirrors(const kryi_matrix *A, const int32_t *offset)
 {
     kry_status st = KRY_OK;
     signed char *balance = NULL;
@@ -101,42 +58,35 @@ static kry_status check_mirrors(const kryi_matrix *A, const diagonals *d)
     for (int64_t s = kryi_ell_stride(A->shape.rows); s < A->slots; s++)
         if (balance[s])
             TRY(refuse_alone(balance[s] > 0 ? '+' : '-',
-                             d->offset[s / kryi_ell_stride(A->shape.rows)]));
+                             offset[s / kryi_ell_stride(A->shape.rows)]));
 done:
     free(balance);
     return st;
 }
 
-/* Rows at least this far from the first and the last one have entries on all diagonals. */
-static int64_t reach_of(const kry_op_shape *shape, const int32_t *offset, int64_t count,
-                        bool symmetric)
-{
-    int64_t low, high, reach;
-    if (!count) return 0;
-    low = symmetric ? offset[count - 1] : -(int64_t)offset[0];
-    high = offset[count - 1] + shape->rows - shape->cols;
-    reach = low > high ? low : high;
-    return reach < 0 ? 0 : reach < shape->rows ? reach : shape->rows;
-}
-
-/* Whether kernels for one vector are compiled for just that number of diagonals: those of the usual stencils in the plane and in space, in which
- * that saved an H100 10 % of the time in double and a third in single. `points`: diagonals of both triangles. */
-static bool unrolls(int64_t count, int64_t points)
-{
-    enum { MOST = 16 };
-    return count <= MOST && (points == 5 || points == 7 || points == 9 || points == 27);
-}
-
 kry_status kryi_dia_stage(kryi_matrix *A, const int32_t *offset, int64_t count)
 {
+    enum { MOST = 16 };
     kry_status st = KRY_OK;
     const bool symmetric = A->format->shared;
+    const int64_t rows = A->shape.rows, points = symmetric ? 2 * count - 1 : count;
+    int64_t low = 0, high = 0, reach;
     kryi_stage *s = kryi_matrix_stage(A, "dia", "");
-    if (unrolls(count, symmetric ? 2 * count - 1 : count)) s->diagonals = (int)count;
 
+    /* Kernels for one vector are compiled for just that number of diagonals if they are those of the usual stencils in the
+     * plane and in space: that saved an H100 10 % of the time in double and a third in single. */
+    if (count <= MOST && (points == 5 || points == 7 || points == 9 || points == 27))
+        s->diagonals = (int)count;
+    if (count) {
+        low = symmetric ? offset[count - 1] : -(int64_t)offset[0];
+        high = offset[count - 1] + rows - A->shape.cols;
+    }
+    /* Rows at least this far from the first and the last one have entries on all diagonals. */
+    reach = low > high ? low : high;
+    reach = reach < 0 ? 0 : reach < rows ? reach : rows;
     kryi_stage_int(s, A->shape.rows);
     kryi_stage_int(s, A->shape.cols);
-    kryi_stage_int(s, reach_of(&A->shape, offset, count, symmetric));
+    kryi_stage_int(s, reach);
     kryi_stage_int(s, count);
     kryi_stage_int(s, kryi_ell_stride(A->shape.rows));
     kryi_stage_int(s, kryi_matrix_in_flux_form(A));
@@ -155,9 +105,11 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
-    diagonals d = { 0 };
-    bool symmetric = A->format->shared;
-    int64_t stride = kryi_ell_stride(host->rows);
+    const bool symmetric = A->format->shared;
+    const int64_t stride = kryi_ell_stride(host->rows);
+    const int parts = kryi_parts(A->nnz);
+    int64_t count = given->diagonals, lower = 0;
+    int32_t *found = NULL, *offset = NULL;
 
     CHECK(!symmetric || host->rows == host->cols, KRY_ERR_SHAPE,
           "format symdia needs a symmetric matrix, this is %lld-by-%lld", (long long)host->rows,
@@ -165,13 +117,23 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
     CHECK(host->rows + host->cols <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "format %s takes up to 2^31-1 rows and columns together",
           kry_format_name(A->params.format));
-    TRY(find_diagonals(given, symmetric, &d));
-    TRY(kryi_matrix_slots(A, (double)d.count * (double)stride, 4.0 * (double)d.count));
-    TRY(fill_slots(A, host, &d, stride));
-    if (symmetric && !given->seen.symmetric) TRY(check_mirrors(A, &d));
-    TRY(kryi_dia_stage(A, d.offset, d.count));
+    if (!given->diagonal) TRY(kryi_diagonals_find(host, host->rows + host->cols, &found, &count));
+    const int32_t *all = found ? found : given->diagonal;
+    /* Of symmetric matrices those of the upper triangle, with the main one even if it is empty. */
+    while (symmetric && lower < count && all[lower] <= 0) lower++;
+    count += symmetric - lower;
+    TRY(kryi_alloc((size_t)count, sizeof *offset, &offset));
+    for (int64_t d = symmetric; d < count; d++) offset[d] = all[lower + d - symmetric];
+    TRY(kryi_matrix_slots(A, (double)count * (double)stride, 4.0 * (double)count));
+    filling f = { host, offset, count, symmetric, stride, A->slot, { 0 } };
+    kryi_parallel(parts, host->rows, fill_rows, &f);
+    for (int p = 0; p < parts; p++)
+        if (f.alone[p]) TRY(refuse_alone('-', f.alone[p]));
+    if (symmetric && !given->seen.symmetric) TRY(check_mirrors(A, offset));
+    TRY(kryi_dia_stage(A, offset, count));
 done:
-    free(d.offset);
+    free(offset);
+    free(found);
     return st;
 }
 

@@ -186,12 +186,14 @@ static void set_zeros(void *user, int part, int64_t begin, int64_t end)
     memset((char *)f->out + (size_t)begin * size, 0, (size_t)(end - begin) * size);
 }
 
-void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, void *out)
+void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, bool zero,
+                          void *out)
 {
     filling f = { .A = A, .stored = stored, .sorted = sorted, .out = out };
     const int parts = kryi_parts(A->nnz);
 
-    if (A->slots > A->nnz || A->format->shared) kryi_parallel(parts, A->slots, set_zeros, &f);
+    if (!zero && (A->slots > A->nnz || A->format->shared))
+        kryi_parallel(parts, A->slots, set_zeros, &f);
     kryi_parallel(parts, A->nnz, put, &f);
 }
 

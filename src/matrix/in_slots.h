@@ -33,8 +33,9 @@ void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *
 /* The same. Returns  KRY_ERR_ARGUMENT naming the first that is not finite */
 kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
                               kryi_seen *seen);
-/* out, A->slots numbers := those of the entries in their slots, zeros elsewhere. */
-void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, void *out);
+/* out, A->slots numbers := those of the entries in their slots, zeros elsewhere. zero: all are before. */
+void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, bool zero,
+                          void *out);
 /* Of what that made. Returns  KRY_ERR_ARGUMENT for mirror images that share a slot and differ */
 kry_status kryi_matrix_check_shared(const kryi_matrix *A, const char *who, kry_type stored,
                                     const void *sorted, void *in_slots);

@@ -51,20 +51,6 @@ done:
     return st;
 }
 
-static void cut_slices(const kryi_csr *host, kryi_slices *s)
-{
-    for (int64_t i = 0; i < s->count; i++) {
-        int64_t width = 0;
-        for (int l = 0; l < s->height; l++) {
-            int64_t length = row_length(host, s->perm[i * s->height + l]);
-            if (length > width) width = length;
-        }
-        s->slice_ptr[i] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
-        s->slots += (double)(width * s->height);
-    }
-    s->slice_ptr[s->count] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
-}
-
 static kry_status slice_rows(const kryi_csr *host, int height, int sigma, kryi_slices *s)
 {
     kry_status st = KRY_OK;
@@ -75,7 +61,15 @@ static kry_status slice_rows(const kryi_csr *host, int height, int sigma, kryi_s
     TRY(kryi_alloc((size_t)count + 1, sizeof *s->slice_ptr, &s->slice_ptr));
     for (int64_t i = 0; i < count * height; i++) s->perm[i] = i < host->rows ? (int32_t)i : -1;
     if (sigma > 1) TRY(sort_rows(host, s));
-    cut_slices(host, s);
+    for (int64_t i = 0; i <= count; i++) {
+        int64_t width = 0;
+        s->slice_ptr[i] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
+        for (int l = 0; l < height && i < count; l++) {
+            const int64_t length = row_length(host, s->perm[i * height + l]);
+            if (length > width) width = length;
+        }
+        s->slots += (double)(width * height);
+    }
 done:
     if (st < 0) slices_release(s);
     return st;

@@ -15,15 +15,6 @@ typedef struct numbers {
     cl_mem there;
 } numbers;
 
-/* A buffer for numbers of another type than there are now. */
-static kry_status new_buffer(const kryi_matrix *A, const numbers *n, cl_mem *val)
-{
-    if (!n->there)
-        return kryi_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val);
-    *val = n->there;
-    return kryi_buffer_retain(A->dev, n->there);
-}
-
 /* Take numbers and sums of rows (NULL: all are 0). All buffers and kernels are new before one replaces an old one. */
 static kry_status replace(kryi_matrix *A, const numbers *n, const void *sums)
 {
@@ -36,7 +27,12 @@ static kry_status replace(kryi_matrix *A, const numbers *n, const void *sums)
     if (sums)
         TRY(kryi_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
                                &surplus));
-    if (fresh) TRY(new_buffer(A, n, &val));
+    if (fresh && n->there) {
+        TRY(kryi_buffer_retain(A->dev, n->there));
+        val = n->there;
+    } else if (fresh) {
+        TRY(kryi_buffer_create(A->dev, bytes, &val));
+    }
     if (fresh) TRY(kryi_matrix_kernels(A, stored));
     if (n->host) TRY(kryi_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, n->host));
     if (n->there && !fresh) TRY(kryi_buffer_copy(A->dev, n->there, 0, A->val, 0, bytes));
@@ -81,10 +77,10 @@ static kry_status place(const kryi_matrix *A, const char *who, const kryi_seen *
                                       &placed->there, &mapped));
     if (!mapped) TRY(kryi_alloc((size_t)A->slots, kry_type_size(stored), &to));
     placed->host = to;
-    kryi_matrix_to_slots(A, stored, sorted, mapped ? mapped : to);
+    kryi_matrix_to_slots(A, stored, sorted, !mapped, mapped ? mapped : to);
     if (A->format->shared && !seen->symmetric)
         TRY(kryi_matrix_check_shared(A, who, stored, sorted, mapped ? mapped : to));
-    TRY(kryi_buffer_unmap(A->dev, placed->there, &mapped));
+    if (mapped) TRY(kryi_buffer_unmap(A->dev, placed->there, &mapped));
 done:
     if (mapped) A->dev->driver->unmap(A->dev, placed->there, mapped);
     return st;
