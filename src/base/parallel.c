@@ -9,25 +9,21 @@ enum {
     WORTH = 100000 /* numbers to read: about ten times what starting a thread takes */
 };
 
-/* Processors that this process may use. */
-static int processors(void)
-{
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-#endif
-    return (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 int kryi_parts(int64_t work)
 {
     const int64_t worth = work / WORTH;
+    int64_t parts = 0;
 
     if (kryi_test_parts) return kryi_test_parts;
     if (worth <= 1) return 1;
-    const int most = processors();
-    const int parts = most < 1 ? 1 : most < KRY_MOST_PARTS ? most : KRY_MOST_PARTS;
-    return worth < parts ? (int)worth : parts;
+#ifdef __linux__
+    cpu_set_t set; /* of the processors that this process may use */
+    if (sched_getaffinity(0, sizeof set, &set) == 0) parts = CPU_COUNT(&set);
+#endif
+    if (!parts) parts = sysconf(_SC_NPROCESSORS_ONLN);
+    if (parts < 1) parts = 1;
+    if (parts > KRY_MOST_PARTS) parts = KRY_MOST_PARTS;
+    return (int)(worth < parts ? worth : parts);
 }
 
 typedef struct share {

@@ -260,31 +260,17 @@ done:
     return st;
 }
 
-/* Write the bytes into the buffer and wait until they are there. *written false: a driver is as fast, or another thread is at it,
- * and nothing has happened. */
-static kry_status write_staged(kry_device *dev, const kryi_transfer *t, bool *written)
-{
-    staging *s = is_worth_it(dev, t->bytes) ? take(dev) : NULL;
-
-    *written = s != NULL;
-    if (!s) return KRY_OK;
-    const kry_status st = send(dev, t, s->slots.host);
-    atomic_store(&s->busy, false);
-    return st;
-}
-
 /* ---- copies ---------------------------------------------------------------------------------- */
 
 kry_status kryi_buffer_write(kry_device *dev, cl_mem buffer, size_t at, size_t bytes,
                              const void *from)
 {
-    kry_status st = KRY_OK;
     const kryi_transfer t = { buffer, at, bytes, from };
-    bool written;
+    staging *s = is_worth_it(dev, bytes) ? take(dev) : NULL;
 
-    TRY(write_staged(dev, &t, &written));
-    if (!written) TRY(write_bytes(dev, true, &t));
-done:
+    if (!s) return write_bytes(dev, true, &t);
+    const kry_status st = send(dev, &t, s->slots.host);
+    atomic_store(&s->busy, false);
     return st;
 }
 

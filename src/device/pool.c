@@ -44,18 +44,6 @@ static void drain(kry_device *dev, pool *p, size_t keep)
     p->count = count;
 }
 
-/* What others have is theirs from now on. */
-static void keep_idle(kry_device *dev, pool *p)
-{
-    const uint64_t share = dev->info.cpu_kernels ? 0 : dev->info.global_bytes / SHARE;
-    int count = 0;
-
-    drain(dev, p, share < KEPT ? (size_t)share : KEPT);
-    for (int i = 0; i < p->count; i++)
-        if (p->item[i].idle) p->item[count++] = p->item[i];
-    p->count = count;
-}
-
 static void release(kry_device *dev, void *kept) { drain(dev, kept, 0); }
 
 static const kryi_keeper keeper = { sizeof(pool), release };
@@ -90,9 +78,17 @@ bool kryi_pool_is_open(kry_device *dev)
 
 void kryi_pool_close(kry_device *dev)
 {
+    const uint64_t share = dev->info.cpu_kernels ? 0 : dev->info.global_bytes / SHARE;
+    int count = 0;
+
     pthread_mutex_lock(&lock);
     pool *p = open_pool(dev);
-    if (p && --p->open == 0) keep_idle(dev, p);
+    if (p && --p->open == 0) {
+        drain(dev, p, share < KEPT ? (size_t)share : KEPT);
+        for (int i = 0; i < p->count; i++) /* what others have is theirs from now on */
+            if (p->item[i].idle) p->item[count++] = p->item[i];
+        p->count = count;
+    }
     pthread_mutex_unlock(&lock);
 }
 
