@@ -25,8 +25,7 @@ void kryi_ask_for_large_pages(void *p, size_t bytes)
 #ifdef MADV_HUGEPAGE
     enum { PAGE = 1 << 12 };
     const size_t skip = (PAGE - (uintptr_t)p % PAGE) % PAGE;
-    if (bytes >= KRY_LARGE_ARRAY)
-        (void)madvise((char *)p + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
+    (void)madvise((char *)p + skip, (bytes - skip) / PAGE * PAGE, MADV_HUGEPAGE);
 #else
     (void)p, (void)bytes;
 #endif
@@ -35,7 +34,7 @@ void kryi_ask_for_large_pages(void *p, size_t bytes)
 kry_status kryi_alloc(size_t count, size_t size, void *address_of_pointer)
 {
     void *p = kryi_test_fails() ? NULL : calloc(count ? count : 1, size);
-    if (p) kryi_ask_for_large_pages(p, count * size);
+    if (p && count * size >= KRY_LARGE_ARRAY) kryi_ask_for_large_pages(p, count * size);
     memcpy(address_of_pointer, &p, sizeof p);
     return p ? KRY_OK : no_memory(count, size);
 }

@@ -63,7 +63,7 @@ kry_status kryi_alloc(size_t count, size_t size, void *address_of_pointer);   /*
 kry_status kryi_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
 kry_status kryi_copy_text(const char *text, void *address_of_pointer);        /* to be freed */
 /* A first write to each page of an array costs more than the writes, and less where the pages are large, which some systems
- * give only to those who ask. Of an array of fewer bytes than this nothing is asked. */
+ * give only to those who ask: for arrays of so many bytes, or more, it is worth it. */
 enum { KRY_LARGE_ARRAY = 1 << 22 };
 void kryi_ask_for_large_pages(void *p, size_t bytes);
 

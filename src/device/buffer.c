@@ -23,7 +23,6 @@ static kry_status poison(kry_device *dev, cl_mem buffer, size_t bytes)
     kry_status st = KRY_OK;
     char *ones = NULL; /* all bits, which is NaN in single and in double */
 
-    if (!kryi_test_poison || bytes == 0) return KRY_OK;
     TRY(kryi_alloc(bytes, 1, &ones));
     memset(ones, 0xff, bytes);
     TRY(kryi_buffer_write(dev, buffer, 0, bytes, ones));
@@ -48,7 +47,8 @@ static kry_status create(kry_device *dev, size_t bytes, cl_mem *buffer, char **h
     CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
           1e-9 * (double)bytes, 1e-9 * (double)most);
-    if (!host && (*buffer = kryi_pool_take(dev, bytes))) return poison(dev, *buffer, bytes);
+    if (!host && (*buffer = kryi_pool_take(dev, bytes)))
+        return kryi_test_poison ? poison(dev, *buffer, bytes) : KRY_OK;
     forced = kryi_test_fails();
     if (!forced) err = dev->driver->create(dev, bytes ? bytes : 16, &mem, host);
     CHECK(err == CL_SUCCESS, KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s",
@@ -56,7 +56,7 @@ static kry_status create(kry_device *dev, size_t bytes, cl_mem *buffer, char **h
     if (!host && touch(dev, mem, bytes) < 0)
         TRY(kry_fail(KRY_ERR_MEMORY, "'%s' has no room for a buffer of %.6f GB: %s", dev->info.name,
                      1e-9 * (double)bytes, kry_last_error()));
-    if (!host) TRY(poison(dev, mem, bytes));
+    if (!host && kryi_test_poison && bytes > 0) TRY(poison(dev, mem, bytes));
     kryi_pool_enter(dev, mem, bytes);
     *buffer = mem;
     mem = NULL;
@@ -70,19 +70,13 @@ kry_status kryi_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
     return create(dev, bytes, buffer, NULL);
 }
 
-/* Where arrays are small, drivers are as fast. */
-static bool is_the_hosts(const kry_device *dev, size_t bytes)
-{
-    const size_t least = kryi_test_parts ? 1 : KRY_LARGE_ARRAY;
-    return dev->context && bytes >= least && !strcmp(dev->info.kind, "cpu");
-}
-
 kry_status kryi_buffer_create_mapped(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
 {
     kry_status st = KRY_OK;
+    const size_t least = kryi_test_parts ? 1 : KRY_LARGE_ARRAY; /* drivers are as fast below it */
 
     *buffer = NULL, *host = NULL;
-    if (!is_the_hosts(dev, bytes)) return KRY_OK;
+    if (!dev->context || bytes < least || strcmp(dev->info.kind, "cpu") != 0) return KRY_OK;
     TRY(create(dev, bytes, buffer, host));
     if (kryi_test_poison) memset(*host, 0xff, bytes);
 done:
@@ -237,11 +231,11 @@ static int parts_for(size_t bytes)
 static bool is_worth_it(const kry_device *dev, size_t bytes)
 {
     enum { WORTH = 8 * CHUNK, WORTH_SLOTS = 64 * CHUNK };
-    const staging *s = kryi_device_kept(dev, &keeper);
 
     if (kryi_test_parts) return dev->context && bytes > SMALL;
-    return dev->info.gpu && bytes >= (s && s->slots.host ? WORTH : WORTH_SLOTS) &&
-           parts_for(bytes) > 1;
+    if (!dev->info.gpu || bytes < WORTH || parts_for(bytes) <= 1) return false;
+    const staging *s = kryi_device_kept(dev, &keeper);
+    return bytes >= WORTH_SLOTS || (s && s->slots.host);
 }
 
 static kry_status send(kry_device *dev, const kryi_transfer *t, char *slots)
