@@ -296,7 +296,8 @@ static kry_status take_mtx(const kry_mtx *m, object *o)
         goto done;
     }
     TRY(kryi_values_check(o->who, KRY_F64, m->nnz, m->val));
-    TRY(kryi_entries_compress(&e, KRY_MATRIX(.storage = storage[m->symmetry]), &o->own, NULL));
+    TRY(kryi_entries_compress(&e, KRY_MATRIX(.storage = storage[m->symmetry]), false, &o->own,
+                              NULL));
 done:
     return st;
 }

@@ -153,7 +153,7 @@ static kry_status draw(const spec *s, const draw_rules *d, const values_of *how,
     const kryi_entries pairs = {
         "kry_problem_create", { of.rows, s->size, KRY_F64, NULL, p.col, NULL }, p.row, p.count
     };
-    TRY(kryi_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
+    TRY(kryi_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), false, A, NULL));
     if (!A->val) TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof(double), &A->val));
     fill_values(s, how, of.first, A);
 done:

@@ -26,7 +26,7 @@ static kry_status inspect_entries(const kry_op *A, bool *is_matrix, kryi_finding
     }
     TRY(st);
     const kryi_entries given = { "kry_solver_create", read, NULL, info.nnz };
-    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), false, &sorted, NULL));
     TRY(kryi_matrix_inspect(&sorted, found));
 done:
     kryi_csr_release(&sorted);

@@ -226,31 +226,6 @@ done:
     return st;
 }
 
-kry_status kryi_entries_take(const kryi_entries *e, bool team, const kry_matrix_params *params,
-                             kryi_csr *A, kryi_entry_map *map)
-{
-    kry_status st = KRY_OK;
-    kryi_entries places = *e;
-
-    if (!team) places.given.val = NULL;
-    TRY(kryi_entries_compress(&places, params, A, map));
-    if (team) return KRY_OK;
-    if (map->place) {
-        TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
-        TRY(kryi_entries_renew(e->who, map, e->given.val, kryi_csr_nnz(A), A));
-    } else {
-        A->val = e->given.val;
-    }
-done:
-    return st;
-}
-
-void kryi_entries_release(const kryi_entries *e, kryi_csr *A)
-{
-    if (A->val == e->given.val) A->val = NULL; /* the caller's */
-    kryi_csr_release(A);
-}
-
 kry_status kryi_matrix_create(kry_device *dev, const kryi_csr *A, const kry_matrix_params *params,
                               kry_op **op)
 {
@@ -260,7 +235,7 @@ kry_status kryi_matrix_create(kry_device *dev, const kryi_csr *A, const kry_matr
     kryi_given G = { .who = e.who, .host = &rows };
 
     *op = NULL;
-    TRY(kryi_entries_take(&e, false, params, &rows, &G.map));
+    TRY(kryi_entries_compress(&e, params, true, &rows, &G.map));
     kryi_numbers_see(rows.type, rows.val, kryi_csr_nnz(&rows), &G.seen);
     if (!G.seen.finite) TRY(kryi_values_check(e.who, rows.type, kryi_csr_nnz(&rows), rows.val));
     TRY(kryi_matrix_keep(dev, &G, &rows, params, op));
@@ -309,7 +284,7 @@ kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void
     G.host = &rows;
     TRY(kryi_matrix_of_given(A->dev, &G, &p, &op));
     kryi_matrix_exchange(A, kryi_matrix_of(op));
-    A->found = G.finding;
+    if (placed) A->op->found = G.finding;
     if (placed && !A->placed) {
         A->sorted = rows, A->sorted.val = NULL;
         rows = (kryi_csr){ 0 };

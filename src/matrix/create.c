@@ -71,7 +71,7 @@ static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
     alone = !dev->team && !params->on_host; /* others choose formats of their own */
     if (!G.C.dev) {
         G = (kryi_given){ .who = e.who, .host = &A };
-        TRY(kryi_entries_take(&e, dev->team, params, &A, &G.map));
+        TRY(kryi_entries_compress(&e, params, !dev->team, &A, &G.map));
         TRY(kryi_given_inspect(&G, true, alone ? kryi_diagonals_of_use(&A, params->format) : 0));
         if (!G.seen.finite) TRY(kryi_values_check(e.who, A.type, kryi_csr_nnz(&A), A.val));
     }
@@ -127,7 +127,7 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
           kry_team_size(dev));
     TAKE_PARAMS(params, mine, e.who, "KRY_MATRIX");
     TRY(check_arrays(dev, &e, false, params));
-    TRY(kryi_entries_take(&e, false, params, &A, &given.map));
+    TRY(kryi_entries_compress(&e, params, true, &A, &given.map));
     TRY(kryi_numbers_check(e.who, type, A.val, kryi_csr_nnz(&A), &given.seen));
     TRY(kryi_predict(dev, &given, params, seconds, &hash));
 done:

@@ -272,6 +272,7 @@ void kryi_given_release(kryi_given *G)
 {
     kryi_device_csr_release(&G->C);
     kryi_entry_map_release(&G->map);
+    kryi_slices_release(&G->slices);
     free(G->diagonal);
     G->diagonal = NULL;
 }

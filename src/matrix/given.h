@@ -7,6 +7,7 @@
 
 #include "matrix/device_csr.h"
 #include "matrix/in_slots.h"
+#include "matrix/sell.h"
 #include "operator/op.h"
 
 enum {
@@ -24,6 +25,8 @@ typedef struct kryi_given {
      * are of use. */
     int64_t diagonals;
     int32_t *diagonal;
+    kryi_slices
+        slices; /* of sell, if the host has estimated its size: those that it would have; owned */
     kryi_seen seen;
     kryi_finding finding; /* if seen.compared */
 } kryi_given;
@@ -49,11 +52,6 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals);
 
 /* ---- choose.c ---- */
 
-/* A := the sorted matrix of these entries. Its numbers are the caller's own where they are sorted, but for those of a team,
- * which keeps them for a while: kryi_entries_release knows. */
-kry_status kryi_entries_take(const kryi_entries *e, bool team, const kry_matrix_params *params,
-                             kryi_csr *A, kryi_entry_map *map);
-void kryi_entries_release(const kryi_entries *e, kryi_csr *A);
 /*
  * The operator of G on one device, which keeps the pattern and G->map for new values.
  *
@@ -114,7 +112,7 @@ kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_device_csr *C);
 /* ---- placed_sell.c ---- */
 
 /* kryi_sell_estimate. */
-kry_status kryi_sell_estimate_given(const kryi_given *G, const kry_matrix_params *params,
+kry_status kryi_sell_estimate_given(kryi_given *G, const kry_matrix_params *params,
                                     kryi_sell_size *size);
 
 /* ---- placed.c: formats that a device makes; the host then has no pattern ---- */

@@ -121,9 +121,8 @@ struct kryi_matrix {
 
     /* The device has made the format, and the host knows neither slots nor pattern: */
     bool placed;
-    int64_t longest;    /* row */
-    cl_mem there;       /* of diagonals: which places have an entry, a bit each (place.cl) */
-    kryi_finding found; /* in the values of the last update */
+    int64_t longest; /* row */
+    cl_mem there;    /* of diagonals: which places have an entry, a bit each (place.cl) */
 
     kryi_transposed *transposed; /* a copy of A'; owned; NULL: nobody has asked for it */
 
@@ -402,7 +401,7 @@ typedef struct kryi_sell_size {
     double index_bytes; /* of a column, from a sample */
     bool sorted;        /* by length */
 } kryi_sell_size;
-kry_status kryi_sell_estimate(const kry_device *dev, const kryi_csr *host,
+kry_status kryi_sell_estimate(const kry_device *dev, struct kryi_given *given,
                               const kry_matrix_params *params, kryi_sell_size *size);
 /* How hyb would cut it. longest: entries of the longest row */
 kry_status kryi_hyb_estimate(const struct kryi_given *given, int64_t longest, int64_t *width,

@@ -150,7 +150,7 @@ static kry_status create_on_ranks(kry_device *dev, given *g, const kry_matrix_pa
                                (void *)g->val },
                              NULL,
                              g->nnz };
-    TRY(kryi_entries_compress(&e, params, &host, &map));
+    TRY(kryi_entries_compress(&e, params, false, &host, &map));
     free(col), col = NULL;
     TRY(kryi_matrix_in_parts(dev, &host, &map, params, &rank, op));
 done:

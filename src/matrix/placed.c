@@ -146,7 +146,7 @@ kry_status kryi_placed_update(kryi_matrix *A, const void *values)
         st = kryi_matrix_change_format(A, who, values, st);
         goto done;
     }
-    A->found = G.finding;
+    A->op->found = G.finding;
 done:
     kryi_given_release(&G);
     kryi_pool_close(A->dev);

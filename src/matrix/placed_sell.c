@@ -281,7 +281,7 @@ static kry_status read_slice(const kryi_device_csr *C, const slices *s, int64_t 
                      : KRY_OK;
 }
 
-kry_status kryi_sell_estimate_given(const kryi_given *G, const kry_matrix_params *params,
+kry_status kryi_sell_estimate_given(kryi_given *G, const kry_matrix_params *params,
                                     kryi_sell_size *size)
 {
     enum { MOST_ROWS = 256 };
@@ -293,7 +293,7 @@ kry_status kryi_sell_estimate_given(const kryi_given *G, const kry_matrix_params
     int height;
 
     TRY(kryi_sell_height(C->dev, C->type, params, &height));
-    if (!suits(G, height, params->sigma)) return kryi_sell_estimate(C->dev, G->host, params, size);
+    if (!suits(G, height, params->sigma)) return kryi_sell_estimate(C->dev, G, params, size);
     TRY(choose_slices(C, height, params->sigma, &s));
     for (int64_t i = 0; i < s.count; i += s.count / KRY_SELL_SAMPLES + 1) {
         TRY(read_slice(C, &s, i, rows));

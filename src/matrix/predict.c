@@ -46,39 +46,6 @@ static uint64_t hash_of(const kryi_csr *host, const kry_matrix_params *params, c
     return params->form == KRY_FLUX ? kryi_hash(h, "flux", 4) : h;
 }
 
-static kry_status look_at(const kry_device *dev, kryi_given *given, const kry_matrix_params *params,
-                          structure *s)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *host = given->host;
-    const bool there = given->C.dev;
-    const int64_t most = kryi_diagonals_of_use(host, KRY_FORMAT_AUTO);
-    const kry_type stored = kryi_stored_type(host->type, params->values, &given->seen);
-    int32_t **offset = &given->diagonal;
-
-    *s = (structure){ .rows = host->rows,
-                      .cols = host->cols,
-                      .nnz = kryi_csr_nnz(host),
-                      .number = (double)kry_type_size(host->type),
-                      .value = (double)kry_type_size(stored),
-                      .longest = there ? given->longest : kryi_longest_row(host),
-                      .bandwidth = kryi_device_bandwidth(dev) };
-    if (!given->diagonals)
-        TRY(there ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
-                  : kryi_diagonals_find(host, most, offset, &given->diagonals));
-    s->few_diagonals = given->diagonals <= most;
-    if (s->few_diagonals)
-        s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);
-    s->diagonals = s->few_diagonals ? given->diagonals : most + 1;
-    for (int64_t d = 0; *offset && d < s->diagonals; d++) s->upper += (*offset)[d] > 0;
-    s->upper++; /* the main one is stored in any case */
-    TRY(there ? kryi_sell_estimate_given(given, params, &s->sell)
-              : kryi_sell_estimate(dev, host, params, &s->sell));
-    TRY(kryi_hyb_estimate(given, s->longest, &s->ell_width, &s->ell_tail));
-done:
-    return st;
-}
-
 typedef struct cost {
     double start;      /* seconds before the first byte and after the last */
     double efficiency; /* of the copy bandwidth, numbers in double */
@@ -184,12 +151,35 @@ kry_status kryi_predict(const kry_device *dev, kryi_given *given, const kry_matr
                         double seconds[KRY_FORMAT_COUNT], uint64_t *hash)
 {
     kry_status st = KRY_OK;
-    structure s;
+    const kryi_csr *host = given->host;
+    const bool there = given->C.dev;
+    const int64_t most = kryi_diagonals_of_use(host, KRY_FORMAT_AUTO);
+    const kry_type stored = kryi_stored_type(host->type, params->values, &given->seen);
+    int32_t **offset = &given->diagonal;
+    structure S, *s = &S;
 
-    TRY(look_at(dev, given, params, &s));
+    *s = (structure){ .rows = host->rows,
+                      .cols = host->cols,
+                      .nnz = kryi_csr_nnz(host),
+                      .number = (double)kry_type_size(host->type),
+                      .value = (double)kry_type_size(stored),
+                      .longest = there ? given->longest : kryi_longest_row(host),
+                      .bandwidth = kryi_device_bandwidth(dev) };
+    if (!given->diagonals)
+        TRY(there ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)
+                  : kryi_diagonals_find(host, most, offset, &given->diagonals));
+    s->few_diagonals = given->diagonals <= most;
+    if (s->few_diagonals)
+        s->symmetric = given->seen.compared ? given->seen.symmetric : kryi_csr_is_symmetric(host);
+    s->diagonals = s->few_diagonals ? given->diagonals : most + 1;
+    for (int64_t d = 0; *offset && d < s->diagonals; d++) s->upper += (*offset)[d] > 0;
+    s->upper++; /* the main one is stored in any case */
+    TRY(there ? kryi_sell_estimate_given(given, params, &s->sell)
+              : kryi_sell_estimate(dev, given, params, &s->sell));
+    TRY(kryi_hyb_estimate(given, s->longest, &s->ell_width, &s->ell_tail));
     seconds[KRY_FORMAT_AUTO] = INFINITY;
-    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) seconds[f] = predict(dev, &s, f);
-    *hash = hash_of(given->host, params, &s);
+    for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) seconds[f] = predict(dev, s, f);
+    *hash = hash_of(host, params, s);
 done:
     return st;
 }

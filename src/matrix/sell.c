@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void slices_release(kryi_slices *s)
+void kryi_slices_release(kryi_slices *s)
 {
     free(s->perm);
     free(s->slice_ptr);
@@ -71,7 +71,7 @@ static kry_status slice_rows(const kryi_csr *host, int height, int sigma, kryi_s
         s->slots += (double)(width * height);
     }
 done:
-    if (st < 0) slices_release(s);
+    if (st < 0) kryi_slices_release(s);
     return st;
 }
 
@@ -92,10 +92,10 @@ static kry_status choose_slices(const kryi_csr *host, int height, int sigma, kry
             kryi_slices t = *best;
             *best = s, s = t;
         }
-        slices_release(&s);
+        kryi_slices_release(&s);
     }
 done:
-    if (st < 0) slices_release(best);
+    if (st < 0) kryi_slices_release(best);
     return st;
 }
 
@@ -122,9 +122,12 @@ typedef struct filling {
     kryi_matrix *A;
     const kryi_csr *host;
     const kryi_slices *s;
-    int32_t *col;
+    int32_t *col;      /* of each slot, -1 for padding */
+    int32_t *base;     /* the least of each C columns side by side */
+    int32_t *full;     /* of each slice: the slot from which on it has padding */
     int64_t *distance; /* room for each part */
     int64_t room;
+    int64_t farthest[KRY_MOST_PARTS]; /* column from its base */
 } filling;
 
 /* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
@@ -205,79 +208,39 @@ static void fill_slice(const filling *f, int64_t *distance, int64_t i)
     }
 }
 
+/* What products read beside the columns is found while these are in a cache. */
 static void fill_slices(void *user, int part, int64_t begin, int64_t end)
 {
-    const filling *f = user;
-
-    for (int64_t i = begin; i < end; i++) fill_slice(f, f->distance + part * f->room, i);
-}
-
-/* Choose the slots of all entries, and set the column of each slot, -1 for padding. If a slice
- * has no more distances than places in a row, each distance gets a place of its own: then
- * columns side by side are close to each other and need few bits. Rows of other slices are
- * packed to the left. */
-static kry_status fill_slots(kryi_matrix *A, const kryi_csr *host, const kryi_slices *s,
-                             int32_t *col)
-{
-    kry_status st = KRY_OK;
-    const int parts = kryi_parts(A->nnz);
-    filling f = { .A = A, .host = host, .s = s, .col = col, .room = kryi_longest_row(host) + 1 };
-
-    TRY(kryi_alloc((size_t)(parts * f.room), sizeof *f.distance, &f.distance));
-    kryi_parallel(parts, s->count, fill_slices, &f);
-done:
-    free(f.distance);
-    return st;
-}
-
-/* ---- columns ----------------------------------------------------------------------------------- */
-
-typedef struct columns {
-    const int32_t *col;
-    int height, bits;
-    int32_t *base;
-    const int32_t *slice_ptr;
-    int32_t *full;
-    void *narrow;
-    int64_t farthest[KRY_MOST_PARTS];
-} columns;
-
-static void find_bases(void *user, int part, int64_t begin, int64_t end)
-{
-    columns *c = user;
-    int64_t farthest = 0;
+    filling *f = user;
+    const int height = f->s->height;
+    const int32_t *slice_ptr = f->s->slice_ptr;
 
     for (int64_t i = begin; i < end; i++) {
-        const int32_t *col = c->col + i * c->height;
-        int32_t least = INT32_MAX, most = -1;
-        for (int l = 0; l < c->height; l++) {
-            if (col[l] < 0) continue;
-            if (col[l] < least) least = col[l];
-            if (col[l] > most) most = col[l];
+        fill_slice(f, f->distance + part * f->room, i);
+        f->full[i] = slice_ptr[i + 1];
+        for (int32_t k = slice_ptr[i + 1] - height; k >= slice_ptr[i]; k -= height) {
+            int32_t least = INT32_MAX, most = -1;
+            for (int l = 0; l < height; l++) {
+                const int32_t col = f->col[k + l];
+                if (col < 0) f->full[i] = k;
+                if (col >= 0 && col < least) least = col;
+                if (col > most) most = col;
+            }
+            f->base[k / height] = most < 0 ? 0 : least;
+            if (most - least > f->farthest[part]) f->farthest[part] = most - least;
         }
-        c->base[i] = most < 0 ? 0 : least;
-        if (most >= 0 && most - least > farthest) farthest = most - least;
     }
-    c->farthest[part] = farthest;
 }
 
-/* base: the least of each C columns side by side. Returns the largest distance of a column from its
- * base. */
-static int64_t find_all_bases(const int32_t *col, int64_t slots, int height, int32_t *base)
-{
-    const int parts = kryi_parts(slots);
-    columns c = { .col = col, .height = height, .base = base };
-    int64_t farthest = 0;
-
-    kryi_parallel(parts, slots / height, find_bases, &c);
-    for (int p = 0; p < parts; p++)
-        if (c.farthest[p] > farthest) farthest = c.farthest[p];
-    return farthest;
-}
+typedef struct narrowing {
+    const int32_t *col, *base;
+    int height, bits;
+    void *narrow;
+} narrowing;
 
 static void narrow_columns(void *user, int part, int64_t begin, int64_t end)
 {
-    const columns *c = user;
+    const narrowing *c = user;
 
     (void)part;
     for (int64_t i = begin; i < end; i++)
@@ -288,36 +251,6 @@ static void narrow_columns(void *user, int part, int64_t begin, int64_t end)
             else
                 ((uint16_t *)c->narrow)[k] = (uint16_t)delta;
         }
-}
-
-/* narrow := distances of columns from their bases in 8 or 16 bits, all of which are set for padding. */
-static void narrow_all(const int32_t *col, int64_t slots, int height, const int32_t *base, int bits,
-                       void *narrow)
-{
-    columns c = {
-        .col = col, .height = height, .bits = bits, .base = (int32_t *)base, .narrow = narrow
-    };
-    kryi_parallel(kryi_parts(slots), slots / height, narrow_columns, &c);
-}
-
-static void find_full(void *user, int part, int64_t begin, int64_t end)
-{
-    const columns *c = user;
-
-    (void)part;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t k = c->slice_ptr[i];
-        while (k < c->slice_ptr[i + 1] && c->col[k] >= 0) k++;
-        c->full[i] = (int32_t)(k - (k - c->slice_ptr[i]) % c->height);
-    }
-}
-
-/* full: the slot from which on a slice has padding. */
-static void find_all_full(const int32_t *slice_ptr, int64_t slices, int height, const int32_t *col,
-                          int32_t *full)
-{
-    columns c = { .col = col, .height = height, .slice_ptr = slice_ptr, .full = full };
-    kryi_parallel(kryi_parts(slice_ptr[slices]), slices, find_full, &c);
 }
 
 static int bits_for(int64_t farthest)
@@ -336,24 +269,26 @@ int kryi_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t f
     return fits ? 32 : bits_for(farthest);
 }
 
-/* Copy the columns to the device: in 32 bits, or in fewer with a base. */
-static kry_status columns_array(kryi_matrix *A, kryi_stage *s, const int32_t *col,
-                                const int32_t *base, int height, int bits)
+/* Copy the columns to the device: in 32 bits, or as distances from their bases in 8 or 16, all of which are set for
+ * padding. */
+static kry_status columns_array(kryi_matrix *A, kryi_stage *s, const filling *f, int bits)
 {
     kry_status st = KRY_OK;
-    void *narrow = NULL;
+    const int height = f->s->height;
+    const int64_t bases = A->slots / height;
+    narrowing c = { .col = f->col, .base = f->base, .height = height, .bits = bits };
 
     if (bits == 32) {
-        TRY(kryi_stage_array(A, s, col, (size_t)A->slots, sizeof *col));
+        TRY(kryi_stage_array(A, s, f->col, (size_t)A->slots, sizeof *f->col));
         TRY(kryi_stage_buffer(A, s, NULL));
         return KRY_OK;
     }
-    TRY(kryi_alloc((size_t)A->slots, (size_t)bits / 8, &narrow));
-    narrow_all(col, A->slots, height, base, bits, narrow);
-    TRY(kryi_stage_array(A, s, narrow, (size_t)A->slots, (size_t)bits / 8));
-    TRY(kryi_stage_array(A, s, base, (size_t)(A->slots / height), sizeof *base));
+    TRY(kryi_alloc((size_t)A->slots, (size_t)bits / 8, &c.narrow));
+    kryi_parallel(kryi_parts(A->slots), bases, narrow_columns, &c);
+    TRY(kryi_stage_array(A, s, c.narrow, (size_t)A->slots, (size_t)bits / 8));
+    TRY(kryi_stage_array(A, s, f->base, (size_t)bases, sizeof *f->base));
 done:
-    free(narrow);
+    free(c.narrow);
     return st;
 }
 
@@ -384,26 +319,24 @@ void kryi_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share,
     share[0] = 0, share[pieces] = (int32_t)slices;
 }
 
-/* The arguments that only CPUs take, and the groups; col: -1 for padding. */
-static kry_status cpu_arrays(kryi_matrix *A, kryi_stage *s, const int32_t *slice_ptr,
-                             int64_t slices, int height, const int32_t *col)
+/* The arguments that only CPUs take, and the groups. */
+static kry_status cpu_arrays(kryi_matrix *A, kryi_stage *s, const filling *f)
 {
     kry_status st = KRY_OK;
-    int32_t *share = NULL, *full = NULL;
+    const int32_t *slice_ptr = f->s->slice_ptr;
+    const int64_t slices = f->s->count;
+    int32_t *share = NULL;
 
     kryi_stage_pieces(A, s, kryi_cpu_pieces(A->dev, slice_ptr[slices] + A->shape.rows));
     TRY(kryi_alloc((size_t)s->groups + 1, sizeof *share, &share));
-    TRY(kryi_alloc((size_t)slices, sizeof *full, &full));
     kryi_equal_shares(slice_ptr, slices, share, s->groups);
     for (int64_t b = 0; b <= s->groups; b++) { /* rows in place of slices */
-        const int64_t first = (int64_t)share[b] * height;
+        const int64_t first = (int64_t)share[b] * f->s->height;
         share[b] = (int32_t)(first < A->shape.rows ? first : A->shape.rows);
     }
-    find_all_full(slice_ptr, slices, height, col, full);
     TRY(kryi_stage_array(A, s, share, (size_t)s->groups + 1, sizeof *share));
-    TRY(kryi_stage_array(A, s, full, (size_t)slices, sizeof *full));
+    TRY(kryi_stage_array(A, s, f->full, (size_t)slices, sizeof *f->full));
 done:
-    free(full);
     free(share);
     return st;
 }
@@ -451,44 +384,45 @@ done:
     return st;
 }
 
-static kry_status make_stage(kryi_matrix *A, const kryi_slices *c, const int32_t *col,
-                             const int32_t *base, int bits)
+/* Each entry gets a slot. If a slice has no more distances than places in a row, each distance gets a place of its own: then
+ * columns side by side are close to each other and need few bits. Rows of other slices are packed to the left. */
+kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
 {
     kry_status st = KRY_OK;
+    const kryi_csr *host = given->host;
+    const int parts = kryi_parts(A->nnz);
+    kryi_slices own = { 0 };
+    const kryi_slices *c = given->slices.slice_ptr ? &given->slices : &own;
+    filling f = { .A = A, .host = host, .s = c, .room = kryi_longest_row(host) + 1 };
+    int64_t farthest = 0;
+    int height, bits = 32;
     kryi_stage *s;
 
-    TRY(kryi_sell_stage(A, c->height, c->sigma, bits, &s));
-    if (A->dev->info.cpu_kernels) TRY(cpu_arrays(A, s, c->slice_ptr, c->count, c->height, col));
+    TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
+    if (c == &own) TRY(choose_slices(host, height, A->params.sigma, &own));
+    TRY(kryi_matrix_slots(A, c->slots, 2 * c->slots));
+    TRY(kryi_alloc((size_t)A->slots, sizeof *f.col, &f.col));
+    TRY(kryi_alloc((size_t)(A->slots / height), sizeof *f.base, &f.base));
+    TRY(kryi_alloc((size_t)c->count, sizeof *f.full, &f.full));
+    TRY(kryi_alloc((size_t)(parts * f.room), sizeof *f.distance, &f.distance));
+    kryi_parallel(parts, c->count, fill_slices, &f);
+    for (int p = 0; p < parts; p++)
+        if (f.farthest[p] > farthest) farthest = f.farthest[p];
+    TRY(kryi_sell_choose_bits(A, farthest, &bits));
+    TRY(kryi_sell_stage(A, height, c->sigma, bits, &s));
+    if (A->dev->info.cpu_kernels) TRY(cpu_arrays(A, s, &f));
     TRY(kryi_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1)
         TRY(kryi_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     else
         TRY(kryi_stage_buffer(A, s, NULL));
-    TRY(columns_array(A, s, col, base, c->height, bits));
+    TRY(columns_array(A, s, &f, bits));
 done:
-    return st;
-}
-
-kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
-{
-    kry_status st = KRY_OK;
-    const kryi_csr *host = given->host;
-    kryi_slices c = { 0 };
-    int height, bits = 32;
-    int32_t *col = NULL, *base = NULL;
-
-    TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
-    TRY(choose_slices(host, height, A->params.sigma, &c));
-    TRY(kryi_matrix_slots(A, c.slots, 2 * c.slots));
-    TRY(kryi_alloc((size_t)A->slots, sizeof *col, &col));
-    TRY(kryi_alloc((size_t)(A->slots / height), sizeof *base, &base));
-    TRY(fill_slots(A, host, &c, col));
-    TRY(kryi_sell_choose_bits(A, find_all_bases(col, A->slots, height, base), &bits));
-    TRY(make_stage(A, &c, col, base, bits));
-done:
-    free(base);
-    free(col);
-    slices_release(&c);
+    free(f.distance);
+    free(f.full);
+    free(f.base);
+    free(f.col);
+    kryi_slices_release(&own);
     return st;
 }
 
@@ -513,23 +447,23 @@ int64_t kryi_sell_farthest(const kryi_csr *host, const int32_t *rows, int height
     return farthest;
 }
 
-kry_status kryi_sell_estimate(const kry_device *dev, const kryi_csr *host,
+kry_status kryi_sell_estimate(const kry_device *dev, kryi_given *given,
                               const kry_matrix_params *params, kryi_sell_size *size)
 {
     kry_status st = KRY_OK;
-    kryi_slices c = { 0 };
+    const kryi_csr *host = given->host;
+    kryi_slices *c = &given->slices;
     int height;
 
     TRY(kryi_sell_height(dev, host->type, params, &height));
-    TRY(choose_slices(host, height, params->sigma, &c));
-    int64_t farthest = 0, step = c.count / KRY_SELL_SAMPLES + 1;
-    for (int64_t i = 0; i < c.count; i += step) {
-        int64_t here = kryi_sell_farthest(host, c.perm + i * height, height);
+    if (!c->slice_ptr) TRY(choose_slices(host, height, params->sigma, c));
+    int64_t farthest = 0, step = c->count / KRY_SELL_SAMPLES + 1;
+    for (int64_t i = 0; i < c->count; i += step) {
+        int64_t here = kryi_sell_farthest(host, c->perm + i * height, height);
         if (here > farthest) farthest = here;
     }
-    const int bits = kryi_sell_bits(dev, host->type, c.slots, farthest);
-    *size = (kryi_sell_size){ c.slots, bits / 8.0, c.sigma > 1 };
+    const int bits = kryi_sell_bits(dev, host->type, c->slots, farthest);
+    *size = (kryi_sell_size){ c->slots, bits / 8.0, c->sigma > 1 };
 done:
-    slices_release(&c);
     return st;
 }

@@ -11,6 +11,7 @@ typedef struct kryi_slices {
     int32_t *perm;      /* count * height: row of each position, -1: none */
     int32_t *slice_ptr; /* count+1: the first slot */
 } kryi_slices;
+void kryi_slices_release(kryi_slices *s);
 
 /* Cut the slices, of which number i has the slots slice_ptr[i] ... slice_ptr[i + 1] - 1, into `pieces` shares of
  * equal work: piece b begins with slice share[b], share[pieces] = slices. */

@@ -32,7 +32,7 @@ static kry_status tidy(const char *who, kryi_csr *R)
     kryi_csr sorted;
     const kryi_entries given = { who, *R, NULL, kryi_csr_nnz(R) };
 
-    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &sorted, NULL));
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), false, &sorted, NULL));
     kryi_csr_release(R);
     *R = sorted;
 done:

@@ -289,8 +289,14 @@ done:
     return st;
 }
 
+void kryi_entries_release(const kryi_entries *e, kryi_csr *A)
+{
+    if (A->val == e->given.val) A->val = NULL; /* the caller's */
+    kryi_csr_release(A);
+}
+
 kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params *params,
-                                 kryi_csr *A, kryi_entry_map *map)
+                                 bool borrow, kryi_csr *A, kryi_entry_map *map)
 {
     kry_status st = KRY_OK;
     kryi_entry_map m = { .given = e->nnz, .skew = params->storage == KRY_SKEW_HALF };
@@ -315,7 +321,9 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
         TRY(check_indices(e));
         TRY(place_entries(e, params, A, &m));
     }
-    if (e->given.val) {
+    if (borrow && sorted) {
+        A->val = e->given.val;
+    } else if (e->given.val) {
         TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
         TRY(kryi_entries_renew(e->who, &m, e->given.val, kryi_csr_nnz(A), A));
     }
@@ -323,7 +331,7 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
 done:
     free(c.to);
     kryi_entry_map_release(&m);
-    if (st < 0) kryi_csr_release(A);
+    if (st < 0) kryi_entries_release(e, A);
     return st;
 }
 
@@ -359,7 +367,7 @@ kry_status kryi_entry_list_compress(const char *who, const kryi_entry_list *list
         val[e] = list->entry[e].val;
     }
     const kryi_entries given = { who, { rows, cols, KRY_F64, NULL, col, val }, row, list->count };
-    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), A, NULL));
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), false, A, NULL));
 done:
     free(val);
     free(col);

@@ -29,13 +29,16 @@ kry_status kryi_values_check(const char *who, kry_type type, int64_t nnz, const 
  * Make the matrix of these entries: columns ascend, each place has one entry.
  *
  *   params  storage (general, or one triangle of a symmetric or skew matrix) and duplicates
+ *   borrow  true: A has the caller's numbers where they are sorted, unchecked; a team keeps A for a while and takes a copy
  *   map     [out]  to be released; NULL: not wanted
  *
  * Entries at one place are added up in the order in which they were given.
  * Returns  KRY_ERR_ARGUMENT naming the first bad place.
  */
 kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params *params,
-                                 kryi_csr *A, kryi_entry_map *map);
+                                 bool borrow, kryi_csr *A, kryi_entry_map *map);
+/* Release A, but for numbers that it has borrowed. */
+void kryi_entries_release(const kryi_entries *e, kryi_csr *A);
 /* Give A the numbers that new values for the given entries make; A needs no columns.
  * Returns  KRY_ERR_ARGUMENT for values that are not finite, and A is unchanged; or for sums that
  * overflow. */

@@ -288,7 +288,7 @@ static void try_update(matrix *A, kry_type type, kry_format format, kry_values v
     assert_same_matrix(there, host);
     S.row_ptr = A->row_ptr, memcpy(S.val, val, (size_t)A->nnz * kry_type_size(type));
     OK(kryi_matrix_inspect(&S, &found));
-    assert_same_finding(&kryi_matrix_of(there)->found, &found);
+    assert_same_finding(&there->found, &found);
     if (values != KRY_VALUES_SINGLE) assert_reads_back(there, A);
     kryi_number_put(type, val, A->nnz / 2, NAN);
     both_refuse(there, host, val, "is not finite");

@@ -512,8 +512,9 @@ static void entries__into_a_matrix(void **state)
             if (again)
                 OK(kryi_entries_renew("test", &map, numbers, kryi_csr_nnz(&A), &A));
             else
-                OK(kryi_entries_compress(
-                    &given, KRY_MATRIX(.storage = storage, .duplicates = KRY_SUM), &A, &map));
+                OK(kryi_entries_compress(&given,
+                                         KRY_MATRIX(.storage = storage, .duplicates = KRY_SUM),
+                                         false, &A, &map));
             expect(&A, &D);
             free(numbers);
         }
@@ -532,7 +533,7 @@ static void entries__that_are_a_matrix(void **state)
         kryi_entry_map map;
         if (round % 4 == 0) pattern(&A);
         const kryi_entries given = { "test", A, NULL, kryi_csr_nnz(&A) };
-        OK(kryi_entries_compress(&given, KRY_MATRIX(.traits = 0), &B, &map));
+        OK(kryi_entries_compress(&given, KRY_MATRIX(.traits = 0), false, &B, &map));
         assert_null(map.place);
         assert_int_equal(B.val != NULL, A.val != NULL);
         expect(&B, &D);
@@ -559,7 +560,7 @@ static kry_status everything(const kryi_csr *A, kryi_csr *all)
     TRY(kryi_csr_graph(A, &all[2]));
     TRY(kryi_csr_multiply(A, A, &all[3]));
     TRY(kryi_csr_multiply_within(A, NULL, A, &all[3]));
-    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), &all[4], NULL));
+    TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), false, &all[4], NULL));
     TRY(kryi_csr_convert(&all[4], KRY_F32));
     TRY(kryi_csr_copy(&all[4], &all[5]));
     TRY(kryi_csr_triple(A, A, A, &all[6]));
