@@ -86,20 +86,60 @@ kernel void spgemm_columns(OPERANDS, MORE_OPERANDS, global const int *restrict c
     }
 }
 
-kernel void spgemm_values(OPERANDS, MORE_OPERANDS, global const REAL *restrict a_val,
-                          global const REAL *restrict b_val, global const int *restrict c_ptr,
-                          global const int *restrict c_col, global REAL *restrict c_val)
+#define NUMBERS                                                                                 \
+    int lower, global const REAL *restrict a_val, global const REAL *restrict b_val, \
+        global const int *restrict c_ptr
+
+// The numbers of row i, whose columns are known; lower: only of those that are not above the diagonal.
+void row_values(long i, OPERANDS, NUMBERS, global const int *c_col, global int *place, global REAL *restrict c_val)
+{
+    for (int e = c_ptr[i]; e < c_ptr[i + 1]; e++) place[c_col[e]] = e, c_val[e] = 0;
+    for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++) {
+        REAL a = a_val[e];
+        for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++) {
+            if (lower && b_col[f] > i) break;
+            c_val[place[b_col[f]]] += a * b_val[f];
+        }
+    }
+}
+
+// Columns and numbers at once. Rows of up to SHORT entries are summed up in the order in which their columns are met,
+// and sorted at the end.
+#define SHORT 64
+kernel void spgemm_entries(OPERANDS, MORE_OPERANDS, NUMBERS, global int *restrict c_col,
+                           global REAL *restrict c_val)
+{
+    REAL sum[SHORT];
+    NONE_MET
+    FOR_EACH(i, rows)
+    {
+        int begin = c_ptr[i], at = begin;
+        bool is_short = c_ptr[i + 1] - begin <= SHORT;
+        for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++) {
+            REAL a = a_val[e];
+            for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++) {
+                int j = b_col[f];
+                if (met[j] < begin) {
+                    if (is_short) sum[at - begin] = 0;
+                    met[j] = at, c_col[at++] = j;
+                }
+                if (is_short) sum[met[j] - begin] += a * b_val[f];
+            }
+        }
+        sort_row(c_col + begin, at - begin);
+        if (is_short)
+            for (int e = begin; e < at; e++) c_val[e] = sum[met[c_col[e]] - begin];
+        else
+            row_values(i, rows, a_ptr, a_col, b_ptr, b_col, lower, a_val, b_val, c_ptr, c_col, met, c_val);
+    }
+}
+
+kernel void spgemm_values(OPERANDS, MORE_OPERANDS, NUMBERS, global const int *restrict c_col,
+                          global REAL *restrict c_val)
 {
     global int *place = scratch + (long)get_group_id(0) * cols;
     FOR_EACH(i, rows)
-    {
-        for (int e = c_ptr[i]; e < c_ptr[i + 1]; e++) place[c_col[e]] = e, c_val[e] = 0;
-        for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++) {
-            REAL a = a_val[e];
-            for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++)
-                c_val[place[b_col[f]]] += a * b_val[f];
-        }
-    }
+        row_values(i, rows, a_ptr, a_col, b_ptr, b_col, lower, a_val, b_val, c_ptr, c_col, place, c_val);
 }
 
 #else

@@ -194,6 +194,16 @@ done:
     return st;
 }
 
+/* Launch spgemm_values on a CPU, or spgemm_entries, which finds the columns of C, too. */
+static kry_status run_on_cpu(const product *p, const char *name, bool lower,
+                             const kryi_device_csr *C)
+{
+    const cl_int half_of_it = lower;
+    const kry_arg more[] = { ARG(half_of_it), ARG(p->A->val), ARG(p->B->val),
+                             ARG(C->row_ptr), ARG(C->col),    ARG(C->val) };
+    return run(p, C->type, name, 0, more, COUNT(more));
+}
+
 static kry_status make_numbers(const product *p, bool lower, const kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
@@ -207,8 +217,8 @@ static kry_status make_numbers(const product *p, bool lower, const kryi_device_c
     const kry_arg others[] = { ARG(p->A->val), ARG(p->B->val), ARG(C->row_ptr), ARG(C->col),
                                ARG(C->val) };
 
-    if (!p->dev->info.cpu_kernels)
-        TRY(rows_run(p, C->type, shape, "spgemm_row_values", p->rows, rows, COUNT(rows)));
+    if (p->dev->info.cpu_kernels) return run_on_cpu(p, "spgemm_values", lower, C);
+    TRY(rows_run(p, C->type, shape, "spgemm_row_values", p->rows, rows, COUNT(rows)));
     TRY(run(p, C->type, "spgemm_values", few, others, COUNT(others)));
 done:
     return st;
@@ -432,7 +442,8 @@ done:
     return st;
 }
 
-static kry_status make_pattern(const product *p, kryi_device_csr *C)
+/* The offsets of C, and room for its columns. */
+static kry_status make_offsets_and_room(const product *p, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
 
@@ -441,7 +452,6 @@ static kry_status make_pattern(const product *p, kryi_device_csr *C)
           "a product of matrices on a device has up to 2^31-1 entries, this one has %lld",
           (long long)C->nnz);
     TRY(kryi_buffer_create(p->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
-    TRY(find_columns(p, C));
 done:
     return st;
 }
@@ -457,11 +467,14 @@ kry_status kryi_device_csr_product(const kryi_device_csr *A, const kryi_device_c
     TRY(product_begin(A, B, &p));
     if (A->val && !p.dev->info.cpu_kernels) TRY(product_at_once(&p, lower, C, &made));
     if (made) goto done;
-    TRY(make_pattern(&p, C));
-    if (A->val) {
-        TRY(kryi_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
-        TRY(make_numbers(&p, lower, C));
+    TRY(make_offsets_and_room(&p, C));
+    if (A->val) TRY(kryi_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    if (A->val && p.dev->info.cpu_kernels) {
+        TRY(run_on_cpu(&p, "spgemm_entries", lower, C));
+        goto done;
     }
+    TRY(find_columns(&p, C));
+    if (A->val) TRY(make_numbers(&p, lower, C));
 done:
     kryi_buffer_release(p.dev, &p.scratch);
     if (st < 0) kryi_device_csr_release(C);
