@@ -1,6 +1,6 @@
 // aggregate.cl - smoothed aggregation: the graph of strong couplings, aggregates around the members of a maximal independent
 // set of distance 2, and the prolongation.
-// Host: src/amg/device_aggregate.c, src/amg/device_smoothed.c.
+// Host: src/amg/aggregate.c, src/amg/smoothed.c, src/amg/rho.c.
 //
 // Graphs are in compressed rows with ascending columns, each row with its diagonal, the numbers those of
 // the matrix; REAL is double. A node has one work-item. What comes out does not depend on their order: a
@@ -73,12 +73,7 @@ uint scramble(uint x)
     return x ^ (x >> 16);
 }
 
-// Of two nodes of the same priority the later one comes first.
-bool ahead(int a, int b)
-{
-    uint p = scramble((uint)a) >> 1, q = scramble((uint)b) >> 1;
-    return b == NOBODY || p > q || (p == q && a > b);
-}
+uint priority(int node) { return scramble((uint)node) >> 1; }
 
 kernel void aggregate_none(int rows, global int *restrict aggregate)
 {
@@ -99,7 +94,8 @@ kernel void roots_begin(int rows, global const int *restrict ptr, global const i
     }
 }
 
-// Words: best; of nodes where it may change, the state of each neighbour.
+// Of two nodes of the same priority the later one comes first. Words: best; of nodes where it may change, the state of
+// each neighbour.
 kernel void roots_best(int rows, global const int *restrict ptr, global const int *restrict col,
                        global const int *restrict state, global int *restrict best)
 {
@@ -107,19 +103,23 @@ kernel void roots_best(int rows, global const int *restrict ptr, global const in
     {
         if (best[i] < 0) continue;
         int top = NOBODY;
+        uint highest = 0;
         for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) {
             int j = col[e], s = state[j];
             if (s == ROOT) {
                 top = BESIDE(j);
                 break;
             }
-            if (s == FREE && ahead(j, top)) top = j;
+            if (s != FREE) continue;
+            uint p = priority(j);
+            if (p > highest || (p == highest && j > top)) top = j, highest = p;
         }
         best[i] = top;
     }
 }
 
-// left[0] := round, if a node is still free. Words: state; of free nodes, the best of each neighbour.
+// A free node is a root if it is the best of all its neighbours. left[0] := round, if a
+// node is still free. Words: state; of free nodes, the best of each neighbour.
 kernel void roots_decide(int rows, int round, global const int *restrict ptr,
                          global const int *restrict col, global const int *restrict best,
                          global int *restrict state, global int *restrict left)
@@ -127,21 +127,16 @@ kernel void roots_decide(int rows, int round, global const int *restrict ptr,
     FOR_EACH(i, rows)
     {
         if (state[i] != FREE) continue;
-        int top = NOBODY;
-        for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) {
+        int now = ROOT;
+        for (int e = ptr[i], end = ptr[i + 1]; now != OUT && e < end; e++) {
             int b = best[col[e]];
-            if (IS_BESIDE(b)) {
-                top = b;
-                break;
-            }
-            if (b != NOBODY && ahead(b, top)) top = b;
+            if (IS_BESIDE(b))
+                now = OUT;
+            else if (b != NOBODY && b != i)
+                now = FREE;
         }
-        if (IS_BESIDE(top))
-            state[i] = OUT;
-        else if (top == i)
-            state[i] = ROOT;
-        else
-            left[0] = round;
+        state[i] = now;
+        if (now == FREE) left[0] = round;
     }
 }
 

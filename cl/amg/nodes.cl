@@ -1,10 +1,9 @@
 // nodes.cl - nodes of several unknowns: the norms of their blocks, which entries of a matrix are of strong
 // couplings between nodes, and a tentative prolongation by a QR factorisation of each aggregate.
-// Host: src/amg/device_smoothed.c.
+// Host: src/amg/smoothed.c.
 //
 // Matrices are in compressed rows with ascending columns, entries are found as in rows.clh; REAL is double.
-// The unknowns of a node are `block` consecutive ones. Rows, nodes and aggregates have one work-item each, and
-// sums are in the order of src/amg/smoothed.c and tentative.c.
+// The unknowns of a node are `block` consecutive ones. Rows, nodes and aggregates have one work-item each.
 
 #include "common/kry.clh"
 #include "common/rows.clh"

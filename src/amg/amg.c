@@ -1,6 +1,6 @@
 /*
  * amg.c - algebraic multigrid: on each level a stored matrix, a prolongation P that a coarsener makes of it, and R = P'; below
- * it R A P. The levels are made in double, large ones on a GPU, others on the host.
+ * it R A P. The levels are made in double, large ones on a GPU, others by the host.
  */
 #include "amg/adaptive.h"
 #include "amg/amg_device.h"
@@ -12,6 +12,12 @@
 #include "operator/op_parts.h"
 #include "precond/rows.h"
 #include <stdlib.h>
+
+/* How a level that the host has is coarsened. */
+typedef struct host_level {
+    kryi_device_csr P; /* the pattern, on the device host */
+    void *kept;        /* by the coarsener */
+} host_level;
 
 /* What is behind a preconditioner of algebraic multigrid. */
 typedef struct kry_amg {
@@ -29,9 +35,10 @@ typedef struct kry_amg {
     kryi_keep
         keep; /* how operators keep their numbers, but for A and the coarsest level's: in single where constants are
                       the near null space, which rows that add up to what they did leave as it is */
-    kryi_row_look look;         /* at A */
-    kry_op *narrow;             /* A for vectors in single; NULL: the levels' are A's */
-    void *kept[KRY_AMG_LEVELS]; /* by the coarsener, for each of the host's */
+    kryi_row_look look; /* at A */
+    kry_op *narrow;     /* A for vectors in single; NULL: the levels' are A's */
+    kry_device *host;   /* on which coarseners work for levels that the host has */
+    host_level of_host[KRY_AMG_LEVELS];
 } kry_amg;
 
 /* ---- vectors in single ----------------------------------------------------------------------- */
@@ -128,8 +135,32 @@ static kry_status start(kry_amg *M, const kryi_amg_sight *s, const kry_amg_param
     M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     TRY(choose_type(M, &p->cycle));
     TRY(kryi_amg_start(kryi_amg_who, M->A->shape.rows, s, p, c, &M->by));
-    c->dev = M->A->dev;
+    TRY(kryi_amg_host(kryi_amg_who, M->A->dev, &M->host));
 done:
+    return st;
+}
+
+/* c->near_null_space := B, n-by-m, on dev. */
+static kry_status put_vectors(kry_device *dev, const double *B, int64_t n, kryi_coarsen *c)
+{
+    c->dev = dev;
+    return kryi_buffer_upload(dev, (size_t)(n * c->vectors) * sizeof *B, B, &c->near_null_space);
+}
+
+/* The near null space of the finest level, unless nobody asks for it or it is all ones. */
+static kry_status take_vectors(const kry_amg *M, const kryi_amg_sight *s, kry_device *dev,
+                               kryi_coarsen *c)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = M->A->shape.rows;
+    double *B = NULL;
+
+    c->dev = dev;
+    if (M->keep.rounded || M->by == &kryi_classical_coarsening) return KRY_OK;
+    TRY(kryi_amg_take_vectors(s, n, c, &B));
+    TRY(put_vectors(dev, B, n, c));
+done:
+    free(B);
     return st;
 }
 
@@ -137,15 +168,21 @@ done:
 static kry_status coarsen(kry_amg *M, kryi_coarsen *c, const kryi_csr *A, kryi_coarser *to)
 {
     kry_status st = KRY_OK;
-    void *kept = NULL;
+    host_level made = { 0 };
+    kryi_device_csr here = { 0 };
 
-    TRY(M->by->create(c, A, &to->P, &kept));
-    if (to->P.cols == 0) goto done;
+    TRY(kryi_device_csr_upload(M->host, A, &here));
+    TRY(M->by->create(c, &here, &made.P, &made.kept));
+    if (!made.kept) goto done;
+    TRY(kryi_device_csr_download(&made.P, &to->P));
+    kryi_buffer_release(M->host, &made.P.val);
     TRY(kryi_coarser_multiply(kryi_amg_who, ++c->level, M->A->shape.type, A, to));
     TRY(check_complexity(M, c->level, to->A.rows, kryi_csr_nnz(&to->A)));
-    M->kept[M->made++] = kept, kept = NULL;
+    M->of_host[M->made++] = made, made = (host_level){ 0 };
 done:
-    M->by->destroy(kept);
+    M->by->destroy(made.kept);
+    kryi_device_csr_release(&made.P);
+    kryi_device_csr_release(&here);
     return st;
 }
 
@@ -237,7 +274,7 @@ static kry_status add_device_level(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *
 
     *coarser = false;
     if (kryi_device_levels_rows(M->device) > M->coarsest && levels_of(M) < M->levels)
-        TRY(kryi_device_levels_coarsen(M->device, M->by->on_device, c, coarser));
+        TRY(kryi_device_levels_coarsen(M->device, M->by, c, coarser));
     if (!*coarser) goto done;
     TRY(check_complexity(M, c->level, kryi_device_levels_rows(M->device),
                          kryi_device_levels_nnz(M->device)));
@@ -256,16 +293,19 @@ done:
     return st;
 }
 
-/* The near null space, n-by-m, from the device. */
-static kry_status take_back(const kry_amg *M, kryi_coarsen *c, int64_t n)
+/* The near null space, n-by-m, moves to M->host. */
+static kry_status move_vectors(const kry_amg *M, kryi_coarsen *c, int64_t n)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)(n * c->vectors);
+    double *B = NULL;
 
-    TRY(kryi_alloc(count, sizeof *c->near_null_space, &c->near_null_space));
-    TRY(kryi_buffer_read(M->A->dev, c->on_device, 0, count * sizeof *c->near_null_space,
-                         c->near_null_space));
+    TRY(kryi_alloc(count, sizeof *B, &B));
+    TRY(kryi_buffer_read(c->dev, c->near_null_space, 0, count * sizeof *B, B));
+    kryi_buffer_release(c->dev, &c->near_null_space);
+    TRY(put_vectors(M->host, B, n, c));
 done:
+    free(B);
     return st;
 }
 
@@ -279,8 +319,7 @@ static kry_status make_device_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen
     if (M->upper) kry_op_release(A);
     TRY(kryi_device_levels_download(M->device, rows));
     kryi_device_levels_drop_numbers(M->device);
-    TRY(c->on_device ? take_back(M, c, rows->rows)
-                     : kryi_amg_take_vectors(&(kryi_amg_sight){ 0 }, rows->rows, c));
+    if (c->near_null_space) TRY(move_vectors(M, c, rows->rows));
 done:
     return st;
 }
@@ -308,7 +347,6 @@ done:
 static kry_status start_on_device(kry_amg *M, const kry_amg_params *p, kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
-    const int64_t n = M->A->shape.rows;
     kryi_amg_sight s;
 
     TRY(kryi_device_levels_create(kryi_amg_who, M->A, &M->device));
@@ -317,12 +355,7 @@ static kry_status start_on_device(kry_amg *M, const kry_amg_params *p, kryi_coar
     M->look = *kryi_device_levels_look(M->device);
     TRY(start(M, &s, p, c));
     kryi_device_levels_keep(M->device, M->keep);
-    if (M->keep.rounded || M->by == &kryi_classical_coarsening) return KRY_OK;
-    TRY(kryi_amg_take_vectors(&s, n, c));
-    TRY(kryi_buffer_upload(M->A->dev, (size_t)(n * c->vectors) * sizeof *c->near_null_space,
-                           c->near_null_space, &c->on_device));
-    free(c->near_null_space);
-    c->near_null_space = NULL;
+    TRY(take_vectors(M, &s, M->A->dev, c));
 done:
     return st;
 }
@@ -336,7 +369,7 @@ static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarse
     const kryi_amg_sight s = kryi_amg_look(M->A, rows, p);
     M->look = kryi_look_at_rows(rows);
     TRY(start(M, &s, p, c));
-    TRY(kryi_amg_take_vectors(&s, rows->rows, c));
+    TRY(take_vectors(M, &s, M->host, c));
 done:
     return st;
 }
@@ -356,8 +389,7 @@ static kry_status make_all_levels(kry_amg *M, kryi_hierarchy *H, const kry_amg_p
 done:
     kry_op_release(&A);
     kryi_csr_release(&rows);
-    free(c.near_null_space);
-    kryi_buffer_release(M->A->dev, &c.on_device);
+    kryi_buffer_release(c.dev, &c.near_null_space);
     return st;
 }
 
@@ -388,18 +420,25 @@ done:
 }
 
 /* What level i of the host's becomes; its matrix borrows the places of the one that is on the device. */
-static kry_status renew_level(const kry_amg *M, kryi_hierarchy *H, int i, const kryi_csr *A,
+static kry_status renew_level(kry_amg *M, kryi_hierarchy *H, int i, const kryi_csr *A,
                               kryi_coarser *to)
 {
     kry_status st = KRY_OK;
     const int level = M->upper + i;
+    host_level *made = &M->of_host[i];
+    kryi_device_csr here = { 0 };
 
-    TRY(M->by->update(A, M->kept[i], &to->P));
+    TRY(kryi_device_csr_upload(M->host, A, &here));
+    TRY(kryi_buffer_create(M->host, (size_t)made->P.nnz * sizeof(double), &made->P.val));
+    TRY(M->by->update(&here, made->kept, &made->P));
+    TRY(kryi_device_csr_download(&made->P, &to->P));
     to->A = kryi_matrix_of(kryi_hierarchy_level(H, level + 1)->A)->sorted;
     to->A.type = KRY_F64, to->A.val = NULL;
     TRY(kryi_alloc((size_t)kryi_csr_nnz(&to->A), sizeof(double), &to->A.val));
     TRY(kryi_coarser_multiply(kryi_amg_who, level + 1, M->A->shape.type, A, to));
 done:
+    kryi_buffer_release(M->host, &made->P.val);
+    kryi_device_csr_release(&here);
     return st;
 }
 
@@ -440,7 +479,11 @@ static void amg_destroy(void *self)
 {
     kry_amg *M = self;
     if (!M) return;
-    for (int i = 0; i < M->made; i++) M->by->destroy(M->kept[i]);
+    for (int i = 0; i < M->made; i++) {
+        M->by->destroy(M->of_host[i].kept);
+        kryi_device_csr_release(&M->of_host[i].P);
+    }
+    kry_device_release(&M->host);
     kryi_device_levels_release(M->device);
     kry_op_release(&M->narrow);
     kry_op_release(&M->A);

@@ -1,9 +1,10 @@
 /*
- * amg.h - algebraic multigrid: how a level is coarsened, on the host or on a device, and the steps of
- * smoothed aggregation on the host. docs/multigrid.md has the settings.
+ * amg.h - algebraic multigrid: how a level is coarsened, and the steps of smoothed aggregation. docs/multigrid.md has
+ * the settings.
  *
  * Matrices are in double, square, symmetric to the bit and with a positive diagonal, unless said
- * otherwise. A function fails only with KRY_ERR_MEMORY, unless it says more.
+ * otherwise. A function fails only with KRY_ERR_MEMORY, unless it says more. What is made is the caller's to release,
+ * and nothing if a function fails.
  */
 #ifndef KRY_AMG_H
 #define KRY_AMG_H
@@ -16,42 +17,30 @@
 /* What the levels have in common, and what is handed from one to the next. */
 typedef struct kryi_coarsen {
     const char *who; /* public function, in messages */
-    kry_device *dev; /* of the finest matrix; borrowed. NULL: it is in parts */
+    kry_device *dev; /* that makes the level; borrowed */
     int level;       /* 0: the finest */
     double strength; /* as in kry_amg_params, never 0 once a coarsener is asked */
     int block;       /* unknowns of a node, numbered one after the other; n is a multiple of it */
     int vectors;     /* m */
-    /* n-by-m, row by row, owned; aggregation replaces it by that of the coarser level */
-    double *near_null_space;
-    cl_mem on_device; /* the same where a device makes the level, owned; NULL: ones, and m = 1 */
+    /* n-by-m, row by row, on dev, owned; aggregation replaces it by that of the coarser level. NULL: ones, and m = 1 */
+    cl_mem near_null_space;
 } kryi_coarsen;
 
-/* A coarsener on a device, for matrices in compressed rows, in double, symmetric to the bit, each row with its
- * positive diagonal entry. */
-typedef struct kryi_device_coarsener {
-    /* P := as kryi_coarsener.create. Without columns it has no buffers, and nothing is kept. Waits. */
-    kry_status (*create)(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
-                         void **kept);
-    /* P comes with its pattern and room for its numbers, which are written. */
-    kry_status (*update)(const kryi_device_csr *A, void *kept, kryi_device_csr *P);
-    void (*destroy)(void *kept); /* takes NULL */
-} kryi_device_coarsener;
-
+/* A coarsener is for matrices each of whose rows has its positive diagonal entry. It launches kernels on the device that
+ * the matrix is on, and finds the same on every device. */
 typedef struct kryi_coarsener {
     const char *name;
-    const kryi_device_coarsener *on_device; /* finds the same as the host */
     /*
-     * P := a prolongation to A's rows from fewer unknowns, columns ascending in each row. No column:
-     * nothing is left to be coarsened.
+     * P := a prolongation to A's rows from fewer unknowns. Without a column it has no buffers, and nothing is kept:
+     * nothing is left to be coarsened. Waits.
      *
      *   c     [in,out]  block and near_null_space become those of the coarser level
      *   kept  [out]     what update needs
-     *
-     * Returns  KRY_ERR_UNSUPPORTED for a matrix that the coarsener cannot take
      */
-    kry_status (*create)(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept);
-    /* A has new numbers at the same places: P := what they make of it, at the places where it was. */
-    kry_status (*update)(const kryi_csr *A, void *kept, kryi_csr *P);
+    kry_status (*create)(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                         void **kept);
+    /* A has new numbers at the same places: P := what they make of it. P comes with its pattern and room for its numbers. */
+    kry_status (*update)(const kryi_device_csr *A, void *kept, kryi_device_csr *P);
     void (*destroy)(void *kept); /* takes NULL */
 } kryi_coarsener;
 
@@ -127,32 +116,42 @@ kry_status kryi_rounded_rest(kry_device *dev, const kryi_csr *A, cl_mem *rest);
 /* host: its pattern with new numbers. */
 kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_csr *host);
 
-/* ---- smoothed.c: strong couplings, aggregates ------------------------------------------------ */
+/* ---- aggregate.c: strong couplings, aggregates ------------------------------------------------ */
+
+/* Nodes in aggregates. */
+typedef struct kryi_aggregates {
+    kryi_device_csr G; /* the graph of nodes */
+    cl_mem of_node;    /* an int for each; -1: in none */
+    int64_t count;
+} kryi_aggregates;
+void kryi_aggregates_release(kryi_aggregates *g);
 
 /*
- * S := the strong couplings between nodes of `block` consecutive unknowns: S_ij = |A_ij| where
- * A_ij is not zero and |A_ij|^2 >= theta^2 |A_ii| |A_jj|, with the Frobenius norms of blocks; no diagonal.
- * theta <= 0: all couplings.
+ * G := the strong couplings of A, and the diagonal, with the numbers of A and their places there: entries that are not zero,
+ * |a_ij|^2 >= theta^2 a_ii a_jj. theta <= 0: all couplings. Where all are strong G shares A's buffers, and has no places.
+ * Waits.
+ *
+ *   squared  A has the squared Frobenius norms of the blocks of nodes
+ *   d        the diagonal of A
  *
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196, (10); doi:10.1007/BF02238511
  */
-kry_status kryi_strength(const kryi_csr *A, int block, double theta, kryi_csr *S);
+kry_status kryi_strength(const kryi_device_csr *A, bool squared, cl_mem d, double theta,
+                         kryi_device_csr *G);
 
 /*
- * Part the nodes of a symmetric graph into aggregates: aggregate[i] := 0 ... count - 1, or -1 of nodes
- * without a coupling. A maximal set of roots no two of which are nearer than three edges, each with its
- * neighbours; the same among what is left, where a root has two neighbours; and the rest goes to the
- * neighbours to which its couplings are strongest. The roots are found by hashed priorities: they are what
- * any number of processors find that compare each node with its surroundings.
+ * Part the nodes of the symmetric graph g->G into aggregates; nodes without a coupling are in none. A maximal set of roots no
+ * two of which are nearer than three edges, each with its neighbours; the same among what is left, where a root has two
+ * neighbours; and the rest goes to the neighbours to which its couplings are strongest. Roots have the largest priority, a
+ * hash of their number, within two edges. Waits.
  *
- *   large  what is left makes aggregates only where half of a root's neighbours are left
+ *   squared  the numbers of g->G are squares
+ *   large    what is left makes aggregates only where half of a root's neighbours are left
  *
  * Source  N. Bell, S. Dalton, L. N. Olson, SIAM J. Sci. Comput. 34 (2012), C123-C152, algorithms 4
  *         to 6; doi:10.1137/110838844
  */
-kry_status kryi_aggregate(const kryi_csr *S, bool large, int32_t *aggregate, int64_t *count);
-
-/* ---- tentative.c ----------------------------------------------------------------------------- */
+kry_status kryi_aggregate(bool squared, bool large, kryi_aggregates *g);
 
 /* Small aggregates make coarse matrices of more entries, in space by half. They save an iteration with several
  * vectors, and on the coarse levels, where there are few entries. */
@@ -161,43 +160,38 @@ static inline bool kryi_aggregates_large(const kryi_coarsen *c)
     return c->vectors == 1 && c->level < 2;
 }
 
-/* Nodes in aggregates. */
-typedef struct kryi_aggregates {
-    int64_t nodes, count;
-    int32_t *of_node; /* nodes; -1: in none */
-} kryi_aggregates;
+/* ---- smoothed.c ------------------------------------------------------------------------------ */
+
+/* g := the aggregates of A's nodes by the couplings that are strong on c's level, or by all if there are too few of those;
+ * none if they would be hardly fewer than the nodes. *theta: by which they were found. Waits. */
+kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_device_csr *A, double *theta,
+                                kryi_aggregates *g);
+/* F := the pattern of A's entries that are strong, or within a node, and their places in A; place NULL: all of A's. */
+kry_status kryi_strong_entries(const kryi_device_csr *A, int block, double theta,
+                               const kryi_aggregates *g, kryi_device_csr *F);
 
 /*
  * T with T'T = I and the coarse near null space C with T C = B, by a QR factorisation of each
  * aggregate's rows of B. A single vector is left as it is: C is all ones, so that a matrix whose rows add up to
- * zero has coarse ones that do.
+ * zero has coarse ones that do. Waits.
  *
  *   block  unknowns of a node
  *   B      n-by-m, row by row
  *   T      [out]  n-by-(m count): the columns of aggregate a are m a ... m a + m - 1. A column that depends
  *                 on those before it is zero, and has one entry, a zero. Rows of nodes that are in no
  *                 aggregate are empty
- *   C      [out]  (m count)-by-m, row by row, to be freed
+ *   C      [out]  (m count)-by-m, row by row
  */
-kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, const double *B, kryi_csr *T,
-                          double **C);
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, cl_mem B, kryi_device_csr *T,
+                          cl_mem *C);
 
-/* ---- smoothed.c ------------------------------------------------------------------------------ */
+/* ---- rho.c ----------------------------------------------------------------------------------- */
 
-/*
- * g := the aggregates of A by the couplings that are strong on c's level, or by all if there are too few of those; none
- * if they would be hardly fewer than the nodes. *strong: which entries of A are, or within a node; NULL: all. To be
- * freed, as g->of_node is.
- */
-kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_csr *A, kryi_aggregates *g,
-                                bool **strong);
-
-/* rho.c: 1.05 times the estimate of the largest eigenvalue of D^-1 A, for a positive d, by 12 steps of
- * Lanczos' method from a start that is always the same; rounded to 20 binary digits, so that the order of
- * sums does not matter, and devices and host find the same number. */
-double kryi_amg_rho_of(const kryi_lanczos *T);
-/* What these steps leave, whose eigenvalues approach those of D^-1 A. */
-kry_status kryi_amg_lanczos(const kryi_csr *A, const double *d, kryi_lanczos *T);
-kry_status kryi_amg_rho(const kryi_csr *A, const double *d, double *rho);
+/* What 12 steps of Lanczos' method leave, from a start that is always the same: its eigenvalues approach those of
+ * D^-1 A. d: positive. Waits. */
+kry_status kryi_amg_lanczos(const kryi_device_csr *A, cl_mem d, kryi_lanczos *T);
+/* *rho := 1.05 times the estimate of the largest eigenvalue; rounded to 20 binary digits, so that the order of sums does
+ * not matter, and all devices find the same number. Waits. */
+kry_status kryi_amg_rho(const kryi_device_csr *A, cl_mem d, double *rho);
 
 #endif

@@ -2,7 +2,7 @@
  * amg_device.h - the set-up of algebraic multigrid on a device, for levels that are too large for one
  * thread of the host. It gives the same bits as the set-up on the host.
  *
- * Matrices are as kryi_device_coarsener has them. Functions make a new matrix or buffer, which the caller
+ * Matrices are as kryi_coarsener has them. Functions make a new matrix or buffer, which the caller
  * releases, and nothing if they fail.
  */
 #ifndef KRY_AMG_DEVICE_H
@@ -10,8 +10,6 @@
 
 #include "amg/amg.h"
 #include "multigrid/hierarchy.h"
-
-extern const kryi_device_coarsener kryi_device_aggregation; /* device_smoothed.c */
 
 /* ---- device_levels.c: the levels -------------------------------------------------------------- */
 
@@ -35,7 +33,7 @@ kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_coupli
 kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *rows);
 /* Coarsen that level; *coarser: whether there is one below it now. Waits.
  * Returns  as kryi_coarser_multiply */
-kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_device_coarsener *by,
+kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_coarsener *by,
                                       kryi_coarsen *c, bool *coarser);
 /* How operators that are made from now on keep their numbers; as the matrix, unless this is called. */
 void kryi_device_levels_keep(kryi_device_levels *L, kryi_keep keep);
@@ -74,22 +72,5 @@ kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type typ
                                         const kryi_device_csr *A, kryi_device_coarser *c);
 kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
                                      const kryi_device_csr *A, kryi_device_coarser *c);
-
-/* ---- device_aggregate.c ------------------------------------------------------------------------ */
-
-/* Nodes in aggregates. */
-typedef struct kryi_device_aggregates {
-    kryi_device_csr G; /* the graph of nodes */
-    cl_mem of_node;    /* an int for each; -1: in none */
-    int64_t count;
-} kryi_device_aggregates;
-
-/* G := the strong couplings as kryi_strength, and the diagonal, with the numbers of A and their places there.
- * Where all are strong G shares A's buffers, and has no places. d: the diagonal of A. squared: A has the
- * squared norms of blocks. Waits. */
-kry_status kryi_device_graph(const kryi_device_csr *A, bool squared, cl_mem d, double theta,
-                             kryi_device_csr *G);
-/* As kryi_aggregate, of g->G. Waits. */
-kry_status kryi_device_aggregate(bool squared, bool large, kryi_device_aggregates *g);
 
 #endif

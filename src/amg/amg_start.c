@@ -1,8 +1,10 @@
 /* amg_start.c - what algebraic multigrid is set up with. */
 #include "amg/amg_start.h"
+#include "host/host.h"
 #include "matrix/matrix.h"
 #include "operator/op.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params *p)
@@ -49,12 +51,12 @@ kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_csr *rows, const kry_am
     return s;
 }
 
-/* Classical coarsening is for couplings that are negative, but for a tenth, and has offsets of 32 bits. */
+/* Classical coarsening is for couplings that are negative, but for a tenth. */
 static const kryi_coarsener *choose(const kry_amg_params *p, const kryi_amg_sight *s,
                                     const kryi_coarsen *c)
 {
     const bool scalar = c->block == 1 && c->vectors == 1 && !s->given;
-    const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative && s->nnz <= INT32_MAX;
+    const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative;
 
     if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kryi_classical_coarsening;
     if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kryi_smoothed_aggregation;
@@ -87,39 +89,78 @@ done:
 }
 
 /* Those that are given, row by row. */
-static kry_status take_given(const kry_vec *v, kryi_coarsen *c, int64_t n)
+static kry_status take_given(const char *who, const kry_vec *v, int64_t n, double *B)
 {
     kry_status st = KRY_OK;
     double *columns = NULL;
 
     TRY(kryi_alloc((size_t)(n * v->k), sizeof *columns, &columns));
-    TRY(kryi_alloc((size_t)(n * v->k), sizeof *c->near_null_space, &c->near_null_space));
     TRY(kryi_vec_read_doubles(v, columns));
     for (int64_t j = 0; j < v->k; j++)
         for (int64_t i = 0; i < n; i++) {
             const double number = columns[j * n + i];
             CHECK(isfinite(number), KRY_ERR_ARGUMENT,
-                  "%s: row %lld of vector %lld of the near null space is %g" COUNTED, c->who,
-                  ROW(i), (long long)j, number, kryi_first_row);
-            c->near_null_space[i * v->k + j] = number;
+                  "%s: row %lld of vector %lld of the near null space is %g" COUNTED, who, ROW(i),
+                  (long long)j, number, kryi_first_row);
+            B[i * v->k + j] = number;
         }
 done:
     free(columns);
     return st;
 }
 
-/* A constant for each unknown of a node. */
-static kry_status take_constants(kryi_coarsen *c, int64_t n)
+kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, const kryi_coarsen *c,
+                                 double **B)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_alloc((size_t)(n * c->block), sizeof *c->near_null_space, &c->near_null_space));
-    for (int64_t i = 0; i < n; i++) c->near_null_space[i * c->block + i % c->block] = 1;
+    TRY(kryi_alloc((size_t)(n * c->vectors), sizeof **B, B));
+    if (s->given)
+        TRY(take_given(c->who, s->given, n, *B));
+    else
+        for (int64_t i = 0; i < n; i++) (*B)[i * c->block + i % c->block] = 1;
 done:
+    if (st < 0) {
+        free(*B);
+        *B = NULL;
+    }
     return st;
 }
 
-kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, kryi_coarsen *c)
+/* The device host that goes with another device. */
+static void release_host(kry_device *dev, void *kept)
 {
-    return s->given ? take_given(s->given, c, n) : take_constants(c, n);
+    (void)dev;
+    kry_device_release(kept);
+}
+
+static kry_status find_host(kry_device *beside, kry_device **host)
+{
+    static const kryi_keeper keeper = { sizeof(kry_device *), release_host };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads may share a device */
+    kry_status st = KRY_OK;
+    kry_device **kept;
+
+    pthread_mutex_lock(&lock);
+    TRY(kryi_device_keep(beside, &keeper, &kept));
+    if (!*kept) TRY(kryi_host_open(kept));
+    *host = kry_device_retain(*kept);
+done:
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+kry_status kryi_amg_host(const char *who, kry_device *beside, kry_device **dev)
+{
+    kry_status st = KRY_OK;
+
+    if (!kryi_device_is_host(beside) && kryi_host_check_kernels() == KRY_OK)
+        return find_host(beside, dev);
+    CHECK(beside->info.fp64, KRY_ERR_UNSUPPORTED,
+          "%s: algebraic multigrid is set up in double precision, which neither the device has nor "
+          "the device host, for which kry was built without kernels (host_kernels)",
+          who);
+    *dev = kry_device_retain(beside);
+done:
+    return st;
 }

@@ -28,8 +28,14 @@ kryi_amg_sight kryi_amg_look(const kry_op *A, const kryi_csr *rows, const kry_am
  * Returns  KRY_ERR_ARGUMENT, KRY_ERR_UNSUPPORTED for nodes that do not suit the rows or the coarsener */
 kry_status kryi_amg_start(const char *who, int64_t n, const kryi_amg_sight *s,
                           const kry_amg_params *p, kryi_coarsen *c, const kryi_coarsener **by);
-/* c->near_null_space := what is given, or a constant for each unknown of a node, n rows of it. Waits. */
-kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, kryi_coarsen *c);
+/* *B := the near null space of the finest level, n-by-m, row by row: what is given, or a constant for each unknown of a node.
+ * To be freed. Waits. */
+kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, const kryi_coarsen *c,
+                                 double **B);
+/* *dev := the device on which to make what the host has for a matrix on `beside`: the device host, or where the library has no
+ * kernels for it `beside` itself. To be released.
+ * Returns  KRY_ERR_UNSUPPORTED if that has no double precision */
+kry_status kryi_amg_host(const char *who, kry_device *beside, kry_device **dev);
 /* What smooths, if nobody says. Where all levels have few entries, by those of A, they have to be smoothed better, which
  * costs no more than the iterations that it saves. */
 void kryi_amg_prefer(kryi_hierarchy *H, const kryi_coarsener *by, bool few);

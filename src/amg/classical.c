@@ -2,8 +2,6 @@
 #include "amg/classical.h"
 #include "amg/amg_device.h"
 #include "device/launch.h"
-#include "host/host.h"
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,7 +242,7 @@ done:
 
 /* ---- the coarsener of a matrix on a device -------------------------------------------------- */
 
-static void device_destroy(void *kept)
+static void classical_destroy(void *kept)
 {
     kryi_splitting *s = kept;
     if (!s) return;
@@ -252,8 +250,8 @@ static void device_destroy(void *kept)
     free(s);
 }
 
-static kry_status device_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
-                                void **kept)
+static kry_status classical_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                                   void **kept)
 {
     kry_status st = KRY_OK;
     kryi_splitting *s = NULL;
@@ -267,121 +265,14 @@ static kry_status device_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_
     c->block = 1;
     *kept = s, s = NULL;
 done:
-    device_destroy(s);
+    classical_destroy(s);
     return st;
 }
 
-static kry_status device_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
+static kry_status classical_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
 {
     return kryi_splitting_interpolate_again(A, kept, P);
 }
 
-static const kryi_device_coarsener on_device = { device_create, device_update, device_destroy };
-
-/* ---- the coarsener of a matrix on the host: launches on the device host --------------------- */
-
-/* What stays when A has new numbers. */
-typedef struct classical {
-    kry_device *dev;
-    kryi_device_csr P; /* the pattern */
-    void *splitting;
-} classical;
-
-static void classical_destroy(void *kept)
-{
-    classical *k = kept;
-    if (!k) return;
-    device_destroy(k->splitting);
-    kryi_device_csr_release(&k->P);
-    kry_device_release(&k->dev);
-    free(k);
-}
-
-/* The device host that goes with another device. */
-static void release_host(kry_device *dev, void *kept)
-{
-    (void)dev;
-    kry_device_release(kept);
-}
-
-static kry_status find_host(kry_device *beside, kry_device **host)
-{
-    static const kryi_keeper keeper = { sizeof(kry_device *), release_host };
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* threads may share a device */
-    kry_status st = KRY_OK;
-    kry_device **kept;
-
-    pthread_mutex_lock(&lock);
-    TRY(kryi_device_keep(beside, &keeper, &kept));
-    if (!*kept) TRY(kryi_host_open(kept));
-    *host = kry_device_retain(*kept);
-done:
-    pthread_mutex_unlock(&lock);
-    return st;
-}
-
-/* *dev := the device host, or c->dev where the library has no kernels for it. */
-static kry_status find_device(const kryi_coarsen *c, kry_device **dev)
-{
-    kry_status st = KRY_OK;
-
-    if (!kryi_device_is_host(c->dev) && kryi_host_check_kernels() == KRY_OK)
-        return find_host(c->dev, dev);
-    CHECK(c->dev->info.fp64, KRY_ERR_UNSUPPORTED,
-          "%s: classical coarsening takes double precision, which neither the device has nor the "
-          "device host, for which kry was built without kernels (host_kernels); take aggregation",
-          c->who);
-    *dev = kry_device_retain(c->dev);
-done:
-    return st;
-}
-
-static kry_status classical_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
-{
-    kry_status st = KRY_OK;
-    kryi_device_csr here = { 0 };
-    classical *k = NULL;
-
-    *P = (kryi_csr){ 0 };
-    *kept = NULL;
-    CHECK(kryi_csr_nnz(A) <= INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "%s: classical coarsening is for levels of up to 2^31-1 entries, not for %lld; take "
-          "aggregation",
-          c->who, (long long)kryi_csr_nnz(A));
-    TRY(kryi_alloc(1, sizeof *k, &k));
-    TRY(find_device(c, &k->dev));
-    TRY(kryi_device_csr_upload(k->dev, A, &here));
-    TRY(device_create(c, &here, &k->P, &k->splitting));
-    if (!k->splitting) goto done;
-    TRY(kryi_device_csr_download(&k->P, P));
-    kryi_buffer_release(k->dev, &k->P.val);
-    *kept = k, k = NULL;
-done:
-    kryi_device_csr_release(&here);
-    classical_destroy(k);
-    return st;
-}
-
-static kry_status classical_update(const kryi_csr *A, void *kept, kryi_csr *P)
-{
-    kry_status st = KRY_OK;
-    classical *k = kept;
-    kryi_device_csr here = { 0 };
-
-    TRY(kryi_device_csr_upload(k->dev, A, &here));
-    TRY(kryi_buffer_create(k->dev, (size_t)k->P.nnz * sizeof(double), &k->P.val));
-    TRY(device_update(&here, k->splitting, &k->P));
-    TRY(kryi_device_csr_download(&k->P, P));
-done:
-    kryi_buffer_release(k->dev, &k->P.val);
-    kryi_device_csr_release(&here);
-    return st;
-}
-
-const kryi_coarsener kryi_classical_coarsening = {
-    .name = "classical coarsening",
-    .on_device = &on_device,
-    .create = classical_create,
-    .update = classical_update,
-    .destroy = classical_destroy,
-};
+const kryi_coarsener kryi_classical_coarsening = { "classical coarsening", classical_create,
+                                                   classical_update, classical_destroy };

@@ -16,7 +16,7 @@ typedef struct level {
 struct kryi_device_levels {
     const char *who;
     const kry_op *matrix; /* borrowed */
-    const kryi_device_coarsener *by;
+    const kryi_coarsener *by;
     kryi_device_csr
         given;          /* the matrix as it was given; empty where the host has made it symmetric */
     kryi_row_look look; /* at the finest level */
@@ -137,7 +137,7 @@ done:
 
 /* ---- coarser levels ------------------------------------------------------------------------------ */
 
-kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_device_coarsener *by,
+kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_coarsener *by,
                                       kryi_coarsen *c, bool *coarser)
 {
     kry_status st = KRY_OK;

@@ -8,6 +8,8 @@ void kryi_part_coarser_release(kryi_part_coarser *c)
     kryi_part_rows_release(&c->A);
     kryi_part_rows_release(&c->R);
     kryi_part_rows_release(&c->P);
+    free(c->near_null_space);
+    c->near_null_space = NULL;
 }
 
 /* placed := P with places for its columns. */

@@ -197,7 +197,8 @@ typedef struct stand {
     kry_op *A; /* NULL: not made yet, of `rows` and `halo` */
     kryi_part_rows rows;
     kryi_halo *halo;
-    int64_t total; /* unknowns of all parts */
+    double *near_null_space; /* this part's rows, row by row */
+    int64_t total;           /* unknowns of all parts */
 } stand;
 
 static void stand_release(stand *s)
@@ -205,6 +206,7 @@ static void stand_release(stand *s)
     kryi_halo_release(&s->halo);
     kryi_part_rows_release(&s->rows);
     kry_op_release(&s->A);
+    free(s->near_null_space);
     *s = (stand){ 0 };
 }
 
@@ -231,20 +233,17 @@ static kry_status coarsen(part_levels *L, kryi_coarsen *c, const stand *s, kryi_
     kry_status st = KRY_OK;
     const kryi_part_level level = { &s->rows, s->A ? kryi_coupled_of(s->A)->halo : s->halo };
     kryi_part_kept kept = { 0 };
-    kryi_coarsen next = { 0 };
 
-    TRY(kryi_part_aggregate(c, &level, &kept, &next));
+    TRY(kryi_part_aggregate(c, &level, s->near_null_space, &kept, &to->near_null_space));
     *total = kept.first[kept.parts];
     if ((double)*total >= 0.9 * (double)s->total) *total = 0;
     if (!*total) goto done;
     TRY(kryi_part_prolongation(&level, &kept, &to->P));
-    TRY(kryi_part_multiply(kryi_amg_who, next.level, L->A->shape.type, &level, to));
-    TRY(count_entries(L, next.level, *total, to));
+    TRY(kryi_part_multiply(kryi_amg_who, ++c->level, L->A->shape.type, &level, to));
+    TRY(count_entries(L, c->level, *total, to));
     L->kept[L->count++] = kept, kept = (kryi_part_kept){ 0 };
-    free(c->near_null_space);
-    *c = next, next.near_null_space = NULL;
+    c->block = c->vectors;
 done:
-    free(next.near_null_space);
     kryi_part_kept_release(&kept);
     return st;
 }
@@ -284,6 +283,7 @@ static kry_status move_on(const part_levels *L, stand *s, int64_t total, kryi_pa
     stand_release(s);
     TRY(make_halo(L, L->count - 1, &to->A, &s->halo));
     s->rows = to->A, to->A = (kryi_part_rows){ 0 };
+    s->near_null_space = to->near_null_space, to->near_null_space = NULL;
     s->total = total;
     kryi_part_coarser_release(to);
 done:
@@ -326,7 +326,7 @@ typedef struct given {
 } given;
 
 static kry_status start(part_levels *L, const kryi_amg_sight *s, const kry_amg_params *p,
-                        int64_t rows, kryi_coarsen *c)
+                        kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
     kry_amg_params with = *p;
@@ -339,7 +339,6 @@ static kry_status start(part_levels *L, const kryi_amg_sight *s, const kry_amg_p
     L->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     with.coarsening = KRY_COARSEN_AGGREGATION;
     TRY(kryi_amg_start(kryi_amg_who, 0, s, &with, c, &by));
-    TRY(kryi_amg_take_vectors(s, rows, c));
 done:
     return st;
 }
@@ -359,16 +358,16 @@ done:
 }
 
 /* The operator of the last level in parts is told what the levels below it start with. */
-static kry_status tell_vectors(const kryi_coarsen *c, kry_op *A)
+static kry_status tell_vectors(const double *B, int64_t m, kry_op *A)
 {
     kry_status st = KRY_OK;
-    const int64_t n = A->shape.rows, m = c->vectors;
+    const int64_t n = A->shape.rows;
     double *columns = NULL;
     kry_vec *v = NULL;
 
     TRY(kryi_alloc((size_t)(n * m), sizeof *columns, &columns));
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < m; j++) columns[j * n + i] = c->near_null_space[i * m + j];
+        for (int64_t j = 0; j < m; j++) columns[j * n + i] = B[i * m + j];
     TRY(kry_vec_create(A->dev, A->shape.type, n, m, &v));
     TRY(kryi_vec_write_doubles(v, columns));
     kry_vec_release(&A->near_null_space);
@@ -381,7 +380,7 @@ done:
 
 /* The levels below those in parts, which go on as these would. */
 static kry_status add_below(part_levels *L, kryi_hierarchy *H, const given *g,
-                            const kryi_coarsen *c, kry_op *A)
+                            const kryi_coarsen *c, const stand *s)
 {
     kry_status st = KRY_OK;
     kry_amg_params theirs = *g->params;
@@ -394,9 +393,9 @@ static kry_status add_below(part_levels *L, kryi_hierarchy *H, const given *g,
         theirs.cycle.levels = L->levels - L->count;
         if (theirs.coarsening == KRY_COARSEN_AGGREGATION)
             theirs.strength = ldexp(c->strength, -c->level);
-        if (!L->keep.rounded) TRY(tell_vectors(c, A));
+        if (!L->keep.rounded) TRY(tell_vectors(s->near_null_space, c->vectors, s->A));
     }
-    TRY(kryi_team_levels_make(H, A, &whole, &L->below));
+    TRY(kryi_team_levels_make(H, s->A, &whole, &L->below));
     if (L->count) kryi_amg_prefer(H, &kryi_smoothed_aggregation, L->entries <= 1.3 * L->nnz);
 done:
     return st;
@@ -416,7 +415,8 @@ static kry_status add_parts(part_levels *L, kryi_hierarchy *H, const kry_amg_par
     TRY(find_bound(L->A, &bound));
     L->own = kryi_csr_nnz(&s->rows.own);
     TRY(improve(L, p, &sight, &improved));
-    TRY(start(L, &sight, p, s->rows.own.rows, c));
+    TRY(start(L, &sight, p, c));
+    TRY(kryi_amg_take_vectors(&sight, s->rows.own.rows, c, &s->near_null_space));
     TRY(make_levels(L, H, c, s));
     if (L->count) kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(bound);
 done:
@@ -434,9 +434,8 @@ static kry_status make_all(part_levels *L, kryi_hierarchy *H, const given *g)
     TRY(kryi_layout_rows(&L->A->dev->layout, L->A->shape.rows, NULL, &s.total));
     if (s.total > L->gather && p->coarsening != KRY_COARSEN_CLASSICAL)
         TRY(add_parts(L, H, p, &c, &s));
-    TRY(add_below(L, H, g, &c, s.A));
+    TRY(add_below(L, H, g, &c, &s));
 done:
-    free(c.near_null_space);
     stand_release(&s);
     return st;
 }

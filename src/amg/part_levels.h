@@ -66,9 +66,10 @@ typedef struct kryi_part_level {
 
 /* The diagonal of A in this part's rows, and in those that go with the halo; to be freed. Collective. Waits. */
 kry_status kryi_part_diagonals(const kryi_part_level *level, double **mine, double **theirs);
-/* kept := what the aggregates of a level are; next := c as it is on the coarser one, with vectors of its own. Collective. */
-kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *level,
-                               kryi_part_kept *kept, kryi_coarsen *next);
+/* kept := what the aggregates of a level are. B: this part's rows of the near null space, row by row; *C: of that of the
+ * coarser level, to be freed. Collective. */
+kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *level, const double *B,
+                               kryi_part_kept *kept, double **C);
 /* P := this part's rows of the prolongation. Collective. Waits. */
 kry_status kryi_part_prolongation(const kryi_part_level *level, const kryi_part_kept *kept,
                                   kryi_part_rows *P);
@@ -78,7 +79,8 @@ kry_status kryi_part_prolongation(const kryi_part_level *level, const kryi_part_
 /* What a level is coarsened to. */
 typedef struct kryi_part_coarser {
     kryi_part_rows P, A;
-    kryi_part_rows R; /* P': this part's rows, whose far columns are those of the finer A */
+    kryi_part_rows R;        /* P': this part's rows, whose far columns are those of the finer A */
+    double *near_null_space; /* this part's rows, row by row */
 } kryi_part_coarser;
 void kryi_part_coarser_release(kryi_part_coarser *c);
 /* c->R, c->A := those of c->P. level: the coarser one, in messages. Collective. Waits.

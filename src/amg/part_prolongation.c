@@ -80,29 +80,75 @@ static bool reaches_out(const kryi_csr *far, int64_t begin, int64_t end)
     return begin < end && far->row_ptr[end] > far->row_ptr[begin];
 }
 
-/* T := what the aggregates make of B, which is padded. */
-static kry_status take_tentative(const kryi_part_rows *A, padding p, const kryi_coarsen *c,
-                                 kryi_aggregates *g, kryi_csr *T, double **C)
+/* Nodes that are in no aggregate, but coupled to other parts, make aggregates of their own. */
+static kry_status add_border(const kryi_part_rows *A, padding p, int block, kryi_aggregates *g)
 {
     kry_status st = KRY_OK;
-    const size_t m = (size_t)c->vectors, n = (size_t)A->own.rows;
-    kryi_csr padded = { 0 };
-    double *B = NULL;
+    const size_t bytes = (size_t)g->G.rows * sizeof(cl_int);
+    cl_int *of_node = NULL;
 
-    for (int64_t i = 0; i < g->nodes; i++) {
-        const int64_t begin = i * c->block - p.before;
-        if (g->of_node[i] < 0 && reaches_out(&A->far, begin, begin + c->block))
-            g->of_node[i] = (int32_t)g->count++;
+    TRY(kryi_alloc((size_t)g->G.rows, sizeof *of_node, &of_node));
+    if (g->count) TRY(kryi_buffer_read(g->G.dev, g->of_node, 0, bytes, of_node));
+    if (!g->count)
+        for (int64_t i = 0; i < g->G.rows; i++) of_node[i] = -1;
+    for (int64_t i = 0; i < g->G.rows; i++) {
+        const int64_t begin = i * block - p.before;
+        if (of_node[i] < 0 && reaches_out(&A->far, begin, begin + block))
+            of_node[i] = (cl_int)g->count++;
     }
-    TRY(kryi_alloc((size_t)(g->nodes * c->block) * m, sizeof *B, &B));
-    if (n) memcpy(B + (size_t)p.before * m, c->near_null_space, n * m * sizeof *B);
-    TRY(kryi_tentative(g, c->block, c->vectors, B, &padded, C));
+    TRY(kryi_buffer_write(g->G.dev, g->of_node, 0, bytes, of_node));
+done:
+    free(of_node);
+    return st;
+}
+
+/* T := what the aggregates make of B, which is padded. */
+static kry_status take_tentative(const kryi_part_rows *A, padding p, const kryi_coarsen *c,
+                                 const double *B, const kryi_aggregates *g, kryi_csr *T, double **C)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = g->G.dev;
+    const size_t m = (size_t)c->vectors, n = (size_t)A->own.rows, coarse = (size_t)g->count * m;
+    const size_t padded_rows = (size_t)(p.before + p.after) + n;
+    kryi_device_csr T_there = { 0 };
+    kryi_csr padded = { 0 };
+    double *B_padded = NULL;
+    cl_mem B_there = NULL, C_there = NULL;
+
+    TRY(kryi_alloc(padded_rows * m, sizeof *B, &B_padded));
+    memcpy(B_padded + (size_t)p.before * m, B, n * m * sizeof *B);
+    TRY(kryi_buffer_upload(dev, padded_rows * m * sizeof *B, B_padded, &B_there));
+    TRY(kryi_tentative(g, c->block, c->vectors, B_there, &T_there, &C_there));
+    TRY(kryi_device_csr_download(&T_there, &padded));
+    TRY(kryi_alloc(coarse * m, sizeof **C, C));
+    TRY(kryi_buffer_read(dev, C_there, 0, coarse * m * sizeof **C, *C));
     TRY(kryi_csr_part(
         &padded, &(kryi_csr_cut){ .rows = A->own.rows, .first = p.before, .cols = padded.cols }, T,
         NULL));
 done:
-    free(B);
+    kryi_buffer_release(dev, &C_there);
+    kryi_buffer_release(dev, &B_there);
     kryi_csr_release(&padded);
+    kryi_device_csr_release(&T_there);
+    free(B_padded);
+    return st;
+}
+
+/* strong[e] := whether entry e of A is strong, whose places in a padded matrix are F's. */
+static kry_status mark_own(const kryi_csr *A, padding p, const kryi_device_csr *F, bool **strong)
+{
+    kry_status st = KRY_OK;
+    cl_int *place = NULL;
+
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof **strong, strong));
+    TRY(kryi_alloc((size_t)F->nnz, sizeof *place, &place));
+    if (F->place) TRY(kryi_buffer_read(F->dev, F->place, 0, (size_t)F->nnz * sizeof *place, place));
+    for (int64_t f = 0; f < F->nnz; f++) {
+        const int64_t e = (F->place ? place[f] : f) - p.before;
+        if (e >= 0 && e < kryi_csr_nnz(A)) (*strong)[e] = true;
+    }
+done:
+    free(place);
     return st;
 }
 
@@ -138,32 +184,55 @@ done:
     return st;
 }
 
-kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *L,
-                               kryi_part_kept *kept, kryi_coarsen *next)
+/* The aggregates of this part's rows, which are some. */
+static kry_status aggregate_own(const kryi_coarsen *c, const kryi_part_level *L, const double *B,
+                                kryi_part_kept *kept, double **C)
 {
     kry_status st = KRY_OK;
     const kryi_part_rows *A = L->A;
     const padding p = padding_of(A, c->block);
-    kryi_csr S = { 0 };
+    kry_device *dev = NULL;
+    kryi_csr padded = { 0 };
+    kryi_device_csr S = { 0 }, F = { 0 };
     kryi_aggregates g = { 0 };
-    bool *strong = NULL;
+    double theta;
 
-    *next = *c, next->near_null_space = NULL;
-    next->block = c->vectors, next->level++;
-    TRY(pad(&A->own, p, &S));
-    TRY(kryi_find_aggregates(c, &S, &g, &strong));
-    if (strong) {
-        TRY(kryi_alloc((size_t)kryi_csr_nnz(&A->own), sizeof *strong, &kept->strong));
-        memcpy(kept->strong, strong + p.before, (size_t)kryi_csr_nnz(&A->own) * sizeof *strong);
+    TRY(kryi_amg_host(c->who, layout_of(L)->dev, &dev));
+    TRY(pad(&A->own, p, &padded));
+    TRY(kryi_device_csr_upload(dev, &padded, &S));
+    TRY(kryi_find_aggregates(c, &S, &theta, &g));
+    if (g.count && theta > 0) {
+        TRY(kryi_strong_entries(&S, c->block, theta, &g, &F));
+        TRY(mark_own(&A->own, p, &F, &kept->strong));
     }
+    TRY(add_border(A, p, c->block, &g));
+    if (g.count)
+        TRY(take_tentative(A, p, c, B, &g, &kept->T, C));
+    else
+        TRY(kryi_csr_create(A->own.rows, 0, KRY_F64, 0, &kept->T));
+done:
+    kryi_aggregates_release(&g);
+    kryi_device_csr_release(&F);
+    kryi_device_csr_release(&S);
+    kryi_csr_release(&padded);
+    kry_device_release(&dev);
+    return st;
+}
+
+kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *L, const double *B,
+                               kryi_part_kept *kept, double **C)
+{
+    kry_status st = KRY_OK;
+
+    *C = NULL;
+    if (L->A->own.rows)
+        TRY(aggregate_own(c, L, B, kept, C));
+    else
+        TRY(kryi_csr_create(0, 0, KRY_F64, 0, &kept->T));
     TRY(mark_far(L, ldexp(c->strength, -c->level), c->block, &kept->far));
-    if (!strong) free(kept->far), kept->far = NULL;
-    TRY(take_tentative(A, p, c, &g, &kept->T, &next->near_null_space));
+    if (!kept->strong) free(kept->far), kept->far = NULL;
     TRY(number_parts(layout_of(L), kept->T.cols, kept));
 done:
-    free(strong);
-    free(g.of_node);
-    kryi_csr_release(&S);
     return st;
 }
 
@@ -250,6 +319,25 @@ static void move_far(filtered *f, double sign)
     }
 }
 
+/* *rho := that of this part's own entries. */
+static kry_status rho_of_own(const filtered *f, kry_device *beside, double *rho)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = NULL;
+    kryi_device_csr F = { 0 };
+    cl_mem d = NULL;
+
+    TRY(kryi_amg_host(kryi_amg_who, beside, &dev));
+    TRY(kryi_device_csr_upload(dev, &f->own, &F));
+    TRY(kryi_buffer_upload(dev, (size_t)F.rows * sizeof *f->d, f->d, &d));
+    TRY(kryi_amg_rho(&F, d, rho));
+done:
+    if (dev) kryi_buffer_release(dev, &d);
+    kryi_device_csr_release(&F);
+    kry_device_release(&dev);
+    return st;
+}
+
 /* The largest of all parts, of D^-1 F with |f_ij| on the diagonals i and j in place of a coupling f_ij between parts,
  * which makes no eigenvalue smaller. Collective. */
 static kry_status find_rho(kryi_layout *layout, filtered *f, double *rho)
@@ -258,7 +346,7 @@ static kry_status find_rho(kryi_layout *layout, filtered *f, double *rho)
 
     *rho = 0;
     move_far(f, 1);
-    if (f->own.rows) TRY(kryi_amg_rho(&f->own, f->d, rho));
+    if (f->own.rows) TRY(rho_of_own(f, layout->dev, rho));
     move_far(f, -1);
     TRY(kryi_layout_combine(layout, KRY_MAX, rho, 1));
 done:

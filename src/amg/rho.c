@@ -1,120 +1,105 @@
-/* rho.c - the largest eigenvalue of D^-1 A on the host. */
-#include "amg/amg.h"
-#include <kry/problem.h>
+/* rho.c - the largest eigenvalue of D^-1 A by Lanczos's method. Kernels: cl/amg/aggregate.cl. */
+#include "amg/amg_device.h"
+#include "device/launch.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Vectors of n numbers: s = d^-1/2, v and the one before it, and w. */
+/* Vectors: s = d^-1/2, v and the one before it, w, and S v. */
 typedef struct lanczos {
-    int64_t n;
-    double *s, *v, *old, *w;
+    kry_op *A;
+    kryi_layout layout; /* sums are over these rows, also where the device is a part of a team */
+    kry_vec *s, *v, *old, *w, *scaled;
 } lanczos;
 
-static double norm_of(const double *v, int64_t n)
+static void lanczos_release(lanczos *l)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sqrt(sum);
+    kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
+
+    for (size_t k = 0; k < COUNT(vectors); k++) kry_vec_release(vectors[k]);
+    kry_op_release(&l->A);
+    free(l->layout.scratch);
 }
 
-/* What the threads that multiply with S A S share. */
-typedef struct product_args {
-    const kryi_csr *A;
-    lanczos *l;
-    double beta;
-} product_args;
-
-/* w := -beta old;  old := S v */
-static void scale_rows(void *user, int part, int64_t begin, int64_t end)
-{
-    const product_args *m = user;
-    const lanczos *l = m->l;
-
-    (void)part;
-    for (int64_t j = begin; j < end; j++) {
-        l->w[j] = -m->beta * l->old[j];
-        l->old[j] = l->s[j] * l->v[j];
-    }
-}
-
-/* w := w + S A old */
-static void multiply_rows(void *user, int part, int64_t begin, int64_t end)
-{
-    const product_args *m = user;
-    const kryi_csr *A = m->A;
-    const lanczos *l = m->l;
-    const double *val = A->val;
-
-    (void)part;
-    for (int64_t i = begin; i < end; i++) {
-        double sum = 0;
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            sum += val[e] * l->old[A->col[e]];
-        l->w[i] += l->s[i] * sum;
-    }
-}
-
-/* w := S A S v - beta old;  returns v'w. old := S v on the way. */
-static double multiply(const kryi_csr *A, lanczos *l, double beta)
-{
-    const int parts = kryi_parts(kryi_csr_nnz(A));
-    product_args m = { A, l, beta };
-    double alpha = 0;
-
-    kryi_parallel(parts, l->n, scale_rows, &m);
-    kryi_parallel(parts, l->n, multiply_rows, &m);
-    for (int64_t i = 0; i < l->n; i++) alpha += l->w[i] * l->v[i];
-    return alpha;
-}
-
-static void run(const kryi_csr *A, lanczos *l, kryi_lanczos *T)
-{
-    double beta = norm_of(l->v, l->n);
-
-    for (int64_t i = 0; i < l->n; i++) l->v[i] /= beta;
-    for (beta = 0, T->n = 0; T->n < KRY_LANCZOS_STEPS && T->n < l->n;) {
-        const double alpha = multiply(A, l, beta);
-        for (int64_t i = 0; i < l->n; i++) l->old[i] = l->v[i], l->w[i] -= alpha * l->v[i];
-        T->diagonal[T->n] = alpha, T->off[T->n++] = beta;
-        beta = norm_of(l->w, l->n);
-        if (!(beta > 1e-12)) break;
-        for (int64_t i = 0; i < l->n; i++) l->v[i] = l->w[i] / beta;
-    }
-}
-
-double kryi_amg_rho_of(const kryi_lanczos *T)
-{
-    enum { DIGITS = 20 };
-    int exponent;
-    const double digits = frexp(1.05 * kryi_lanczos_largest(T), &exponent);
-    return ldexp(rint(ldexp(digits, DIGITS)), exponent - DIGITS);
-}
-
-kry_status kryi_amg_lanczos(const kryi_csr *A, const double *d, kryi_lanczos *T)
+static kry_status lanczos_create(const kryi_device_csr *A, cl_mem d, lanczos *l)
 {
     kry_status st = KRY_OK;
-    lanczos l = { .n = A->rows };
-    double **const vectors[] = { &l.s, &l.v, &l.old, &l.w };
+    const cl_int rows = (cl_int)A->rows;
 
-    for (size_t k = 0; k < COUNT(vectors); k++)
-        TRY(kryi_alloc((size_t)l.n, sizeof(double), vectors[k]));
-    for (int64_t i = 0; i < l.n; i++) {
-        l.s[i] = 1 / sqrt(d[i]);
-        l.v[i] = kry_random_unit(1, 0, (uint64_t)i) - 0.5;
+    *l = (lanczos){ 0 };
+    kryi_layout_init(&l->layout, A->dev, NULL);
+    l->layout.reproducible = A->dev->layout.reproducible;
+    kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
+    for (size_t k = 0; k < COUNT(vectors); k++) {
+        TRY(kry_vec_create(A->dev, KRY_F64, A->rows, 1, vectors[k]));
+        (*vectors[k])->layout = &l->layout;
     }
-    run(A, &l, T);
+    TRY(kryi_device_csr_operator(A, 0, NULL, &l->A));
+    TRY(kryi_vec_fill_random(0, l->v));
+    const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
+    TRY(kryi_device_rows(A->dev, "aggregate", "inverse_root", A->rows, args, COUNT(args)));
 done:
-    for (size_t k = 0; k < COUNT(vectors); k++) free(*vectors[k]);
     return st;
 }
 
-kry_status kryi_amg_rho(const kryi_csr *A, const double *d, double *rho)
+/* w := S A S v - beta old - alpha v, alpha = v'S A S v; beta: what was left the last time. */
+static kry_status step(const lanczos *l, double beta, double *alpha)
 {
     kry_status st = KRY_OK;
+
+    TRY(kry_vec_mul(1, l->s, l->v, 0, l->scaled));
+    TRY(kry_op_apply(l->A, 1, l->scaled, 0, l->w));
+    TRY(kry_vec_mul(1, l->s, l->w, 0, l->w));
+    TRY(kry_vec_axpby(-beta, l->old, 1, l->w));
+    TRY(kry_vec_dot(l->w, l->v, alpha));
+    TRY(kry_vec_axpby(-*alpha, l->v, 1, l->w));
+done:
+    return st;
+}
+
+static kry_status run_lanczos(lanczos *l, kryi_lanczos *T)
+{
+    kry_status st = KRY_OK;
+    double beta = 0, squared, alpha;
+
+    TRY(kry_vec_dot(l->v, l->v, &squared));
+    TRY(kry_vec_axpby(1 / sqrt(squared), l->v, 0, l->v));
+    TRY(kry_vec_fill(l->old, 0));
+    for (T->n = 0; T->n < KRY_LANCZOS_STEPS && T->n < l->v->n;) {
+        TRY(step(l, beta, &alpha));
+        T->diagonal[T->n] = alpha, T->off[T->n++] = beta;
+        TRY(kry_vec_dot(l->w, l->w, &squared));
+        beta = sqrt(squared);
+        if (!(beta > 1e-12)) break;
+        kry_vec *room = l->old;
+        l->old = l->v, l->v = l->w, l->w = room;
+        TRY(kry_vec_axpby(1 / beta, l->v, 0, l->v));
+    }
+done:
+    return st;
+}
+
+kry_status kryi_amg_lanczos(const kryi_device_csr *A, cl_mem d, kryi_lanczos *T)
+{
+    kry_status st = KRY_OK;
+    lanczos l;
+
+    TRY(lanczos_create(A, d, &l));
+    TRY(run_lanczos(&l, T));
+done:
+    lanczos_release(&l);
+    return st;
+}
+
+kry_status kryi_amg_rho(const kryi_device_csr *A, cl_mem d, double *rho)
+{
+    enum { DIGITS = 20 };
+    kry_status st = KRY_OK;
     kryi_lanczos T;
+    int exponent;
 
     TRY(kryi_amg_lanczos(A, d, &T));
-    *rho = kryi_amg_rho_of(&T);
+    const double digits = frexp(1.05 * kryi_lanczos_largest(&T), &exponent);
+    *rho = ldexp(rint(ldexp(digits, DIGITS)), exponent - DIGITS);
 done:
     return st;
 }

@@ -1,446 +1,381 @@
 /*
  * smoothed.c - smoothed aggregation: P = (I - omega D_F^-1 F) T, omega = 4/3 / rho(D_F^-1 F). T is the
- * tentative prolongation, F is A without its weak couplings, which are added to the diagonal.
+ * tentative prolongation, F is A without its weak couplings, which are added to the diagonal. Kernels:
+ * cl/amg/aggregate.cl, cl/amg/nodes.cl.
  *
  * Source  P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), 179-196; doi:10.1007/BF02238511
  */
-#include "amg/amg.h"
 #include "amg/amg_device.h"
+#include "device/launch.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* ---- the norms of the blocks of a row of nodes ------------------------------------------------ */
+static const char stem[] = "aggregate";
 
-typedef struct node_row {
-    const kryi_csr *A;
-    int block;
-    int64_t *place;     /* of each node: where it is among those of the row, or -1 */
-    int32_t *met;       /* nodes in the order in which they are met */
-    const int32_t *col; /* of the row: met, or where A has them */
-    double *squared;    /* of their norms */
-    int64_t count;
-} node_row;
+/* ---- nodes of several unknowns --------------------------------------------------------------- */
 
-static kry_status node_row_create(const kryi_csr *A, int block, node_row *r)
+/* A pattern of as many entries as unknowns: rows are nodes, or columns are. */
+static kry_status node_pattern(const kryi_device_csr *A, int block, bool nodes_are_rows,
+                               kryi_device_csr *N)
 {
     kry_status st = KRY_OK;
-    const int64_t nodes = A->cols / block;
-
-    *r = (node_row){ .A = A, .block = block };
-    TRY(kryi_alloc((size_t)nodes, sizeof *r->squared, &r->squared));
-    if (block == 1) return KRY_OK;
-    TRY(kryi_alloc((size_t)nodes, sizeof *r->met, &r->met));
-    r->col = r->met;
-    TRY(kryi_alloc((size_t)nodes, sizeof *r->place, &r->place));
-    for (int64_t i = 0; i < nodes; i++) r->place[i] = -1;
-done:
-    return st;
-}
-
-/* The squared norms of the blocks of node i. */
-static void node_row_form(node_row *r, int64_t i)
-{
-    const kryi_csr *A = r->A;
-    const double *val = A->val;
-
-    if (r->block == 1) {
-        val += A->row_ptr[i];
-        r->col = A->col + A->row_ptr[i];
-        r->count = kryi_row_length(A, i);
-        for (int64_t k = 0; k < r->count; k++) r->squared[k] = val[k] * val[k];
-        return;
-    }
-    r->count = 0;
-    for (int64_t e = A->row_ptr[i * r->block]; e < A->row_ptr[(i + 1) * r->block]; e++) {
-        const int32_t node = A->col[e] / r->block;
-        int64_t at = r->place[node];
-        if (at < 0) {
-            r->place[node] = at = r->count++;
-            r->met[at] = node, r->squared[at] = 0;
-        }
-        r->squared[at] += val[e] * val[e];
-    }
-    for (int64_t k = 0; k < r->count; k++) r->place[r->col[k]] = -1;
-}
-
-/* ---- the graph ------------------------------------------------------------------------------- */
-
-/* Append the strong couplings of node i to S. d: the norms of the diagonal blocks. */
-static void append_row(const node_row *r, int64_t i, double theta, const double *d, kryi_csr *S)
-{
-    int64_t end = S->row_ptr[i];
-    double *val = S->val;
-
-    for (int64_t k = 0; k < r->count; k++) {
-        const int32_t j = r->col[k];
-        if (j == i || !(r->squared[k] > 0)) continue;
-        if (theta > 0 && !(r->squared[k] >= theta * theta * (d[i] * d[j]))) continue;
-        S->col[end] = j, val[end++] = sqrt(r->squared[k]);
-    }
-    S->row_ptr[i + 1] = end;
-}
-
-/* Norms of the diagonal blocks. */
-static void diagonal_norms(node_row *r, int64_t nodes, double *d, int64_t *couplings)
-{
-    *couplings = 0;
-    for (int64_t i = 0; i < nodes; i++) {
-        node_row_form(r, i);
-        for (int64_t k = 0; k < r->count; k++)
-            if (r->col[k] == i) d[i] = sqrt(r->squared[k]);
-        *couplings += r->count;
-    }
-}
-
-kry_status kryi_strength(const kryi_csr *A, int block, double theta, kryi_csr *S)
-{
-    kry_status st = KRY_OK;
+    const char *name = nodes_are_rows ? "nodes_expand" : "nodes_collapse";
     const int64_t nodes = A->rows / block;
-    int64_t couplings;
-    node_row r = { 0 };
-    double *d = NULL;
+    const cl_int rows = (cl_int)(nodes_are_rows ? nodes : A->rows), of = block;
 
-    *S = (kryi_csr){ 0 };
-    TRY(node_row_create(A, block, &r));
-    TRY(kryi_alloc((size_t)nodes, sizeof *d, &d));
-    diagonal_norms(&r, nodes, d, &couplings);
-    TRY(kryi_csr_create(nodes, nodes, KRY_F64, couplings, S));
-    for (int64_t i = 0; i < nodes; i++) {
-        node_row_form(&r, i);
-        append_row(&r, i, theta, d, S);
-    }
-    if (block > 1) TRY(kryi_csr_sort(S));
+    *N = (kryi_device_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
+    N->cols = nodes_are_rows ? A->rows : nodes;
+    TRY(kryi_buffer_create(A->dev, ((size_t)rows + 1) * sizeof(cl_int), &N->row_ptr));
+    TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(cl_int), &N->col));
+    const kry_arg args[] = { ARG(rows), ARG(of), ARG(N->row_ptr), ARG(N->col) };
+    TRY(kryi_device_rows(A->dev, "nodes", name, rows, args, COUNT(args)));
 done:
-    free(d);
-    free(r.place);
-    free(r.met);
-    free(r.squared);
-    if (st < 0) kryi_csr_release(S);
     return st;
 }
 
-/* ---- aggregates ------------------------------------------------------------------------------ */
-
-/*
- * Nodes in aggregates around the members of a maximal independent set.
- *
- * Processors that look at all nodes at once, round after round, take as roots those of the largest
- * priority within two edges. What comes out is what one of them finds that takes the nodes in the order
- * of their priorities: so the host does.
- */
-
-/* ---- priorities ------------------------------------------------------------------------------ */
-
-/* Of two nodes with the same 31 bits the later one comes first. */
-static uint32_t priority(int64_t node) { return kryi_scramble((uint32_t)node) >> 1; }
-
-/* order := the n nodes by falling priority. next: n. Radix sort, 16 bits at a time. */
-static kry_status by_priority(int64_t n, int32_t *order)
-{
-    enum { BITS = 16, BINS = 1 << BITS };
-    kry_status st = KRY_OK;
-    int32_t *other = NULL, *from, *to;
-    int64_t *end = NULL;
-
-    TRY(kryi_alloc((size_t)n, sizeof *other, &other));
-    TRY(kryi_alloc(BINS + 1, sizeof *end, &end));
-    for (int64_t i = 0; i < n; i++) other[i] = (int32_t)(n - 1 - i);
-    for (int shift = 0; shift < 2 * BITS; shift += BITS) {
-        from = shift ? order : other, to = shift ? other : order;
-        memset(end, 0, (BINS + 1) * sizeof *end);
-        for (int64_t i = 0; i < n; i++) end[BINS - (priority(from[i]) >> shift & (BINS - 1))]++;
-        for (int b = 0; b < BINS; b++) end[b + 1] += end[b];
-        for (int64_t i = 0; i < n; i++)
-            to[end[BINS - 1 - (priority(from[i]) >> shift & (BINS - 1))]++] = from[i];
-    }
-    memcpy(order, other, (size_t)n * sizeof *order);
-done:
-    free(end);
-    free(other);
-    return st;
-}
-
-/* ---- independent sets ------------------------------------------------------------------------ */
-
-enum { FREE, COVERED, ROOT };
-
-/* Of the nodes that belong to `within` (-1: in no aggregate) those that are neither coupled to a root nor to
- * a node that is, in the order given, become roots. state: n, all FREE. Nodes without a neighbour among
- * these stay FREE. */
-static void find_roots(const kryi_csr *S, const int32_t *order, const int32_t *aggregate,
-                       char *state)
-{
-    for (int64_t k = 0; k < S->rows; k++) {
-        const int32_t root = order[k];
-        bool alone = true;
-        if (state[root] != FREE || aggregate[root] >= 0) continue;
-        for (int64_t e = S->row_ptr[root]; e < S->row_ptr[root + 1]; e++) {
-            const int32_t i = S->col[e];
-            if (aggregate[i] >= 0) continue;
-            alone = false, state[i] = COVERED;
-            for (int64_t f = S->row_ptr[i]; f < S->row_ptr[i + 1]; f++)
-                if (aggregate[S->col[f]] < 0) state[S->col[f]] = COVERED;
-        }
-        if (!alone) state[root] = ROOT;
-    }
-}
-
-/* Roots with at least `least` neighbours in no aggregate, if `large` half of them all, make aggregates with
- * these, in the order of the roots' numbers. */
-static void gather(const kryi_csr *S, const char *state, int64_t least, bool large,
-                   int32_t *aggregate, int64_t *count)
-{
-    for (int64_t i = 0; i < S->rows; i++) {
-        int64_t neighbours = 0;
-        if (state[i] != ROOT) continue;
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
-            neighbours += aggregate[S->col[e]] < 0;
-        if (neighbours < least || (large && 2 * neighbours < kryi_row_length(S, i))) continue;
-        aggregate[i] = (int32_t)*count;
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
-            if (aggregate[S->col[e]] < 0) aggregate[S->col[e]] = (int32_t)*count;
-        ++*count;
-    }
-}
-
-/* The others join the aggregate of the neighbour, of those that `now` knows, to which their coupling is
- * strongest. */
-static void join(const kryi_csr *S, const int32_t *now, int32_t *aggregate)
-{
-    const double *val = S->val;
-
-    for (int64_t i = 0; i < S->rows; i++) {
-        double strongest = 0;
-        if (now[i] >= 0) continue;
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
-            if (now[S->col[e]] >= 0 && val[e] > strongest)
-                strongest = val[e], aggregate[i] = now[S->col[e]];
-    }
-}
-
-kry_status kryi_aggregate(const kryi_csr *S, bool large, int32_t *aggregate, int64_t *count)
+/* N := the squared norms of the blocks of A. Waits. */
+static kry_status norms_of_nodes(const kryi_device_csr *A, int block, kryi_device_csr *N)
 {
     kry_status st = KRY_OK;
-    const int64_t n = S->rows;
-    int32_t *order = NULL;
-    char *state = NULL;
+    const cl_int nodes = (cl_int)(A->rows / block), of = block;
+    kryi_device_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
 
-    *count = 0;
-    TRY(kryi_alloc((size_t)n, sizeof *order, &order));
-    TRY(kryi_alloc((size_t)n, sizeof *state, &state));
-    for (int64_t i = 0; i < n; i++) aggregate[i] = -1;
-    TRY(by_priority(n, order));
-    for (int pass = 0; pass < 2; pass++) {
-        memset(state, FREE, (size_t)n);
-        find_roots(S, order, aggregate, state);
-        gather(S, state, pass == 0 ? 0 : 2, large, aggregate, count);
-    }
-    memcpy(order, aggregate, (size_t)n * sizeof *order);
-    join(S, order, aggregate);
+    *N = (kryi_device_csr){ 0 };
+    TRY(kryi_device_csr_share(A, &pattern));
+    TRY(node_pattern(A, block, true, &left));
+    TRY(node_pattern(A, block, false, &right));
+    TRY(kryi_device_csr_product(&pattern, &right, false, &half));
+    TRY(kryi_device_csr_product(&left, &half, false, N));
+    TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
+    const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
+                             ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };
+    TRY(kryi_device_rows(A->dev, "nodes", "nodes_norms", nodes, args, COUNT(args)));
 done:
-    free(state);
-    free(order);
+    kryi_device_csr_release(&half);
+    kryi_device_csr_release(&right);
+    kryi_device_csr_release(&left);
+    kryi_device_csr_release(&pattern);
+    if (st < 0) kryi_device_csr_release(N);
     return st;
 }
 
-/* ---- the prolongation ------------------------------------------------------------------------ */
+/* F := the pattern of A's entries between nodes that are coupled in G, and their places in A. Waits. */
+static kry_status entries_of_nodes(const kryi_device_csr *A, int block, const kryi_device_csr *G,
+                                   kryi_device_csr *F)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->rows, of = block;
+    cl_mem length = NULL;
+
+    *F = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
+    const kry_arg lengths[] = { ARG(rows),       ARG(of),     ARG(A->row_ptr), ARG(A->col),
+                                ARG(G->row_ptr), ARG(G->col), ARG(length) };
+    TRY(kryi_device_rows(A->dev, "nodes", "nodes_lengths", rows, lengths, COUNT(lengths)));
+    TRY(kryi_device_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
+    TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->col));
+    TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->place));
+    const kry_arg args[] = { ARG(rows),       ARG(of),         ARG(A->row_ptr),
+                             ARG(A->col),     ARG(G->row_ptr), ARG(G->col),
+                             ARG(F->row_ptr), ARG(F->col),     ARG(F->place) };
+    TRY(kryi_device_rows(A->dev, "nodes", "nodes_columns", rows, args, COUNT(args)));
+done:
+    kryi_buffer_release(A->dev, &length);
+    if (st < 0) kryi_device_csr_release(F);
+    return st;
+}
+
+/* ---- the tentative prolongation -------------------------------------------------------------- */
+
+/* T := a one for each node that is in an aggregate. */
+static kry_status ones(const kryi_aggregates *g, kryi_device_csr *T)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = g->G.dev;
+    const cl_int rows = (cl_int)g->G.rows;
+    cl_mem length = NULL;
+
+    *T = (kryi_device_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
+    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
+    const kry_arg lengths[] = { ARG(rows), ARG(g->of_node), ARG(length) };
+    TRY(kryi_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
+    TRY(kryi_device_csr_make_rows("a prolongation", length, T));
+    const kry_arg args[] = { ARG(rows), ARG(g->of_node), ARG(T->row_ptr), ARG(T->col),
+                             ARG(T->val) };
+    TRY(kryi_device_rows(dev, stem, "tentative_entries", rows, args, COUNT(args)));
+done:
+    kryi_buffer_release(dev, &length);
+    return st;
+}
+
+/* members: those of each aggregate, in ascending order. */
+static kry_status find_members(const kryi_aggregates *g, kryi_device_csr *members)
+{
+    kry_status st = KRY_OK;
+    kryi_device_csr of_node = { 0 };
+    cl_mem from = NULL;
+
+    TRY(ones(g, &of_node));
+    TRY(kryi_device_csr_transpose(&of_node, members, &from));
+done:
+    kryi_buffer_release(g->G.dev, &from);
+    kryi_device_csr_release(&of_node);
+    return st;
+}
+
+/* What the kernels of aggregates are given. */
+typedef struct aggregate_qr {
+    kryi_device_csr members;
+    cl_int count, block, m;
+    cl_mem q; /* n-by-m */
+    cl_mem length;
+} aggregate_qr;
+
+static kry_status factor(const aggregate_qr *f, int64_t n, cl_mem C)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = f->members.dev;
+    const cl_int rows = (cl_int)n;
+    const kry_arg none[] = { ARG(rows), ARG(f->length) };
+    const kry_arg args[] = { ARG(f->count),       ARG(f->block), ARG(f->m), ARG(f->members.row_ptr),
+                             ARG(f->members.col), ARG(f->q),     ARG(C),    ARG(f->length) };
+
+    TRY(kryi_device_rows(dev, "nodes", "tentative_none", rows, none, COUNT(none)));
+    TRY(kryi_device_rows(dev, "nodes", "tentative_factor", f->count, args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status put(const aggregate_qr *f, kryi_device_csr *T)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kryi_device_csr_make_rows("a prolongation", f->length, T));
+    const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m),
+                             ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q),
+                             ARG(T->row_ptr),         ARG(T->col),         ARG(T->val) };
+    TRY(kryi_device_rows(T->dev, "nodes", "tentative_put", f->count, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, cl_mem B, kryi_device_csr *T,
+                          cl_mem *C)
+{
+    kry_status st = KRY_OK;
+    kry_device *dev = g->G.dev;
+    const int64_t n = g->G.rows * block;
+    aggregate_qr f = { .count = (cl_int)g->count, .block = block, .m = m };
+
+    *C = NULL;
+    *T = (kryi_device_csr){ .dev = dev, .rows = n, .cols = g->count * m, .type = KRY_F64 };
+    TRY(find_members(g, &f.members));
+    TRY(kryi_buffer_create(dev, (size_t)(n * m) * sizeof(double), &f.q));
+    TRY(kryi_buffer_copy(dev, B, 0, f.q, 0, (size_t)(n * m) * sizeof(double)));
+    TRY(kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), &f.length));
+    TRY(kryi_buffer_create(dev, (size_t)(g->count * m * m) * sizeof(double), C));
+    TRY(factor(&f, n, *C));
+    TRY(put(&f, T));
+done:
+    kryi_buffer_release(dev, &f.length);
+    kryi_buffer_release(dev, &f.q);
+    kryi_device_csr_release(&f.members);
+    if (st < 0) {
+        kryi_buffer_release(dev, C);
+        kryi_device_csr_release(T);
+    }
+    return st;
+}
+
+/* ---- P from T and the strong entries ---------------------------------------------------------- */
 
 /* What stays when A has new numbers. */
 typedef struct smoothed {
-    kryi_csr T;
-    bool *strong;    /* which entries of A are in F; NULL: all */
-    kryi_csr places; /* of P: no numbers */
+    kryi_device_csr F; /* the pattern; place NULL: that of A, and so are the numbers */
+    kryi_device_csr T;
 } smoothed;
 
 static void smoothed_destroy(void *kept)
 {
     smoothed *s = kept;
     if (!s) return;
-    free(s->strong);
-    kryi_csr_release(&s->places);
-    kryi_csr_release(&s->T);
+    kryi_device_csr_release(&s->T);
+    kryi_device_csr_release(&s->F);
     free(s);
 }
 
-/* ---- P from T and the strong entries ---------------------------------------------------------- */
-
-/* F, which borrows A's pattern if all entries are strong. */
-typedef struct filtered {
-    kryi_csr F;
-    bool borrows;
-    double *d; /* the diagonal of F, or of A where little is left of it */
-} filtered;
-
-/* Row i of F. Returns its diagonal entry. */
-static double filter_row(const kryi_csr *A, const bool *strong, int64_t i, kryi_csr *F)
-{
-    const double least = 0.1; /* of the diagonal, for a step of Jacobi to be divided by it */
-    const double *a = A->val;
-    double *val = F->val, weak = 0, entry = 0;
-    int64_t end = F->row_ptr[i], at = -1;
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        if (strong && !strong[e]) {
-            weak += a[e];
-            continue;
-        }
-        if (A->col[e] == i) at = end, entry = a[e];
-        F->col[end] = A->col[e], val[end++] = a[e];
-    }
-    F->row_ptr[i + 1] = end;
-    val[at] += weak;
-    return val[at] >= least * entry ? val[at] : entry;
-}
-
-static kry_status filter(const kryi_csr *A, const bool *strong, filtered *f)
+/* S := F, with the weak couplings of A on its diagonal; d: that, or A's own where little is left of it. */
+static kry_status filter(const kryi_device_csr *A, const kryi_device_csr *F, kryi_device_csr *S,
+                         cl_mem d)
 {
     kry_status st = KRY_OK;
-    const int64_t nnz = kryi_csr_nnz(A);
+    const cl_int rows = (cl_int)A->rows;
 
-    *f = (filtered){ .borrows = !strong };
-    TRY(kryi_alloc((size_t)A->rows, sizeof *f->d, &f->d));
-    if (strong) {
-        TRY(kryi_csr_create(A->rows, A->cols, KRY_F64, nnz, &f->F));
-    } else {
-        f->F = (kryi_csr){ A->rows, A->cols, KRY_F64, A->row_ptr, A->col, NULL };
-        TRY(kryi_alloc((size_t)nnz, sizeof(double), &f->F.val));
-    }
-    for (int64_t i = 0; i < A->rows; i++) f->d[i] = filter_row(A, strong, i, &f->F);
+    if (!F->place) return kryi_device_csr_convert(A, A->type, S);
+    TRY(kryi_device_csr_share(F, S));
+    TRY(kryi_buffer_create(A->dev, (size_t)S->nnz * sizeof(double), &S->val));
+    TRY(kryi_device_csr_gather(S, F->place, A->type, A->val));
+    const kry_arg args[] = { ARG(rows),   ARG(A->row_ptr), ARG(A->val), ARG(S->row_ptr),
+                             ARG(S->col), ARG(F->place),   ARG(S->val), ARG(d) };
+    TRY(kryi_device_rows(A->dev, stem, "filter_diagonal", A->rows, args, COUNT(args)));
 done:
     return st;
 }
 
-/* F := I - omega D^-1 F */
-static void to_smoother(filtered *f, double omega)
-{
-    double *val = f->F.val;
-
-    for (int64_t i = 0; i < f->F.rows; i++)
-        for (int64_t e = f->F.row_ptr[i]; e < f->F.row_ptr[i + 1]; e++)
-            val[e] = (f->F.col[e] == i) - omega / f->d[i] * val[e];
-}
-
-/* P is empty, or has its places and room for its numbers. */
-static kry_status smooth(const kryi_csr *A, const smoothed *s, kryi_csr *P)
+/* S := I - omega D^-1 S */
+static kry_status to_smoother(kryi_device_csr *S, cl_mem d, double omega)
 {
     kry_status st = KRY_OK;
-    filtered f;
+    const cl_int rows = (cl_int)S->rows;
+    cl_mem val = NULL;
+
+    TRY(kryi_buffer_create(S->dev, (size_t)S->nnz * sizeof(double), &val));
+    const kry_arg args[] = { ARG(rows), ARG(omega),  ARG(S->row_ptr), ARG(S->col),
+                             ARG(d),    ARG(S->val), ARG(val) };
+    TRY(kryi_device_rows(S->dev, stem, "smoother_values", S->rows, args, COUNT(args)));
+    kryi_buffer_release(S->dev, &S->val);
+    S->val = val, val = NULL;
+done:
+    kryi_buffer_release(S->dev, &val);
+    return st;
+}
+
+/* S := I - omega D^-1 F */
+static kry_status make_smoother(const kryi_device_csr *A, const kryi_device_csr *F,
+                                kryi_device_csr *S)
+{
+    kry_status st = KRY_OK;
+    cl_mem d = NULL;
     double rho;
 
-    TRY(filter(A, s->strong, &f));
-    TRY(kryi_amg_rho(&f.F, f.d, &rho));
-    to_smoother(&f, 4.0 / 3 / rho);
-    if (P->row_ptr)
-        TRY(kryi_csr_multiply_within(&f.F, NULL, &s->T, P));
-    else
-        TRY(kryi_csr_multiply(&f.F, &s->T, P));
+    *S = (kryi_device_csr){ 0 };
+    TRY(kryi_device_diagonal(A, &d));
+    TRY(filter(A, F, S, d));
+    TRY(kryi_amg_rho(S, d, &rho));
+    TRY(to_smoother(S, d, 4.0 / 3 / rho));
 done:
-    if (f.borrows) f.F.row_ptr = NULL, f.F.col = NULL;
-    kryi_csr_release(&f.F);
-    free(f.d);
+    kryi_buffer_release(A->dev, &d);
+    if (st < 0) kryi_device_csr_release(S);
     return st;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-/* strong[e]: the nodes of entry e are the same, or coupled in S. */
-static kry_status mark(const kryi_csr *A, int block, const kryi_csr *S, bool *strong)
+void kryi_aggregates_release(kryi_aggregates *g)
+{
+    kryi_buffer_release(g->G.dev, &g->of_node);
+    kryi_device_csr_release(&g->G);
+}
+
+/* g := aggregates of A's rows, or of its nodes, whose couplings N has; none if they are too few, or hardly fewer than the
+ * nodes. */
+static kry_status find_aggregates(const kryi_coarsen *c, const kryi_device_csr *N, double theta,
+                                  kryi_aggregates *g)
 {
     kry_status st = KRY_OK;
-    int64_t *row = NULL; /* of each node: 1 + the last node that it is coupled to */
+    const bool squared = c->block > 1;
+    cl_mem d = NULL;
 
-    TRY(kryi_alloc((size_t)S->rows, sizeof *row, &row));
-    for (int64_t i = 0; i < S->rows; i++) {
-        row[i] = i + 1;
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++) row[S->col[e]] = i + 1;
-        for (int64_t e = A->row_ptr[i * block]; e < A->row_ptr[(i + 1) * block]; e++)
-            strong[e] = row[A->col[e] / block] == i + 1;
-    }
+    kryi_aggregates_release(g);
+    TRY(kryi_device_diagonal(N, &d));
+    TRY(kryi_strength(N, squared, d, theta, &g->G));
+    TRY(kryi_aggregate(squared, kryi_aggregates_large(c), g));
+    if ((double)(g->count * c->vectors) >= 0.9 * (double)(N->rows * c->block)) g->count = 0;
 done:
-    free(row);
+    kryi_buffer_release(N->dev, &d);
     return st;
 }
 
-/* Aggregates by couplings of at least theta; false: they are too few, or hardly fewer than the nodes. */
-static kry_status find_aggregates(const kryi_coarsen *c, const kryi_csr *A, double theta,
-                                  kryi_aggregates *g, bool **strong, bool *useful)
+kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_device_csr *A, double *theta,
+                                kryi_aggregates *g)
 {
     kry_status st = KRY_OK;
-    kryi_csr S = { 0 };
+    kryi_device_csr N = { 0 };
 
-    TRY(kryi_strength(A, c->block, theta, &S));
-    g->nodes = S.rows;
-    if (!g->of_node) TRY(kryi_alloc((size_t)g->nodes, sizeof *g->of_node, &g->of_node));
-    TRY(kryi_aggregate(&S, kryi_aggregates_large(c), g->of_node, &g->count));
-    *useful = g->count > 0 && g->count * c->vectors < 0.9 * (double)A->rows;
-    if (*useful && theta > 0) {
-        TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof **strong, strong));
-        TRY(mark(A, c->block, &S, *strong));
-    }
+    *g = (kryi_aggregates){ 0 };
+    *theta = ldexp(c->strength, -c->level);
+    TRY(c->block > 1 ? norms_of_nodes(A, c->block, &N) : kryi_device_csr_convert(A, A->type, &N));
+    TRY(find_aggregates(c, &N, *theta, g));
+    if (!g->count && *theta > 0) TRY(find_aggregates(c, &N, *theta = 0, g));
 done:
-    kryi_csr_release(&S);
+    kryi_device_csr_release(&N);
+    if (st < 0) kryi_aggregates_release(g);
     return st;
 }
 
-kry_status kryi_find_aggregates(const kryi_coarsen *c, const kryi_csr *A, kryi_aggregates *g,
-                                bool **strong)
+kry_status kryi_strong_entries(const kryi_device_csr *A, int block, double theta,
+                               const kryi_aggregates *g, kryi_device_csr *F)
 {
     kry_status st = KRY_OK;
-    const double theta = ldexp(c->strength, -c->level);
+
+    if (!(theta > 0) || !g->G.place) return kryi_device_csr_share(A, F);
+    if (block > 1) return entries_of_nodes(A, block, &g->G, F);
+    TRY(kryi_device_csr_share(&g->G, F));
+    TRY(kryi_buffer_retain(A->dev, g->G.place));
+    F->place = g->G.place;
+done:
+    return st;
+}
+
+/* s := F and T of the aggregates of A, c := what it is on the coarser level; *useful false: there are no aggregates. */
+static kry_status find(kryi_coarsen *c, const kryi_device_csr *A, smoothed *s, bool *useful)
+{
+    kry_status st = KRY_OK;
+    double theta;
+    kryi_aggregates g;
+    cl_mem C = NULL;
+
+    TRY(kryi_find_aggregates(c, A, &theta, &g));
+    *useful = g.count > 0;
+    if (!*useful) goto done;
+    TRY(kryi_strong_entries(A, c->block, theta, &g, &s->F));
+    if (c->near_null_space) {
+        TRY(kryi_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
+        kryi_buffer_release(A->dev, &c->near_null_space);
+        c->near_null_space = C;
+    } else {
+        TRY(ones(&g, &s->T));
+    }
+    c->block = c->vectors;
+done:
+    kryi_aggregates_release(&g);
+    return st;
+}
+
+static kry_status smoothed_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
+                                  void **kept)
+{
+    kry_status st = KRY_OK;
+    kryi_device_csr S = { 0 };
+    smoothed *s = NULL;
     bool useful;
 
-    TRY(find_aggregates(c, A, theta, g, strong, &useful));
-    if (!useful && theta > 0) TRY(find_aggregates(c, A, 0, g, strong, &useful));
-    if (useful) return KRY_OK;
-    g->count = 0;
-    for (int64_t i = 0; i < g->nodes; i++) g->of_node[i] = -1;
-done:
-    return st;
-}
-
-static kry_status smoothed_create(kryi_coarsen *c, const kryi_csr *A, kryi_csr *P, void **kept)
-{
-    kry_status st = KRY_OK;
-    kryi_aggregates g = { 0 };
-    smoothed *s = NULL;
-    double *C = NULL;
-
-    *P = (kryi_csr){ 0 };
+    *P = (kryi_device_csr){ 0 };
+    *kept = NULL;
     TRY(kryi_alloc(1, sizeof *s, &s));
-    TRY(kryi_find_aggregates(c, A, &g, &s->strong));
-    TRY(kryi_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
-    TRY(smooth(A, s, P));
-    TRY(kryi_csr_copy_pattern(P, &s->places));
-    free(c->near_null_space);
-    c->near_null_space = C, C = NULL;
-    c->block = c->vectors;
+    TRY(find(c, A, s, &useful));
+    if (!useful) goto done;
+    TRY(make_smoother(A, &s->F, &S));
+    TRY(kryi_device_csr_product(&S, &s->T, false, P));
     *kept = s, s = NULL;
 done:
-    if (st < 0) kryi_csr_release(P);
-    free(C);
+    kryi_device_csr_release(&S);
     smoothed_destroy(s);
-    free(g.of_node);
     return st;
 }
 
-static kry_status smoothed_update(const kryi_csr *A, void *kept, kryi_csr *P)
+static kry_status smoothed_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
 {
     kry_status st = KRY_OK;
     const smoothed *s = kept;
+    kryi_device_csr S = { 0 };
 
-    TRY(kryi_csr_copy_pattern(&s->places, P));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(P), sizeof(double), &P->val));
-    TRY(smooth(A, s, P));
+    TRY(make_smoother(A, &s->F, &S));
+    TRY(kryi_device_csr_product_again(&S, &s->T, false, P));
 done:
-    if (st < 0) kryi_csr_release(P);
+    kryi_device_csr_release(&S);
     return st;
 }
 
-const kryi_coarsener kryi_smoothed_aggregation = {
-    .name = "aggregation",
-    .on_device = &kryi_device_aggregation,
-    .create = smoothed_create,
-    .update = smoothed_update,
-    .destroy = smoothed_destroy,
-};
+const kryi_coarsener kryi_smoothed_aggregation = { "aggregation", smoothed_create, smoothed_update,
+                                                   smoothed_destroy };

@@ -1,7 +1,7 @@
 /* auto_precond.c - precond=auto: which preconditioner suits a matrix, by a look at its entries. docs/choosing.md has
  * the rules. */
 #include "krylov/auto_precond.h"
-#include "amg/amg.h"
+#include "amg/amg_start.h"
 #include "grid/stencil.h"
 #include "matrix/matrix.h"
 #include "operator/op.h"
@@ -21,17 +21,35 @@ typedef struct choice {
 
 /* ---- what the entries say -------------------------------------------------------------------- */
 
+/* Whether a function refuses the matrix: another preconditioner may take it. */
+static bool is_refusal(kry_status st)
+{
+    return st == KRY_ERR_ARGUMENT || st == KRY_ERR_UNSUPPORTED;
+}
+
 /* Iterations of conjugate gradients with Jacobi's preconditioner to 1e-8, by the condition that some steps of
- * Lanczos's method see: the number that it takes, or less. */
-static kry_status predict(const kryi_csr *A, double *d, double *iterations)
+ * Lanczos's method see: the number that it takes, or less. Infinite where nothing is there to take the steps on. */
+static kry_status predict(kry_device *beside, const kryi_csr *A, const double *d,
+                          double *iterations)
 {
     kry_status st = KRY_OK;
+    kry_device *dev = NULL;
+    kryi_device_csr there = { 0 };
+    cl_mem d_there = NULL;
     kryi_lanczos T;
 
-    TRY(kryi_amg_lanczos(A, d, &T));
+    *iterations = INFINITY;
+    st = kryi_amg_host(who, beside, &dev);
+    if (st < 0) return is_refusal(st) ? KRY_OK : st;
+    TRY(kryi_device_csr_upload(dev, A, &there));
+    TRY(kryi_buffer_upload(dev, (size_t)A->rows * sizeof *d, d, &d_there));
+    TRY(kryi_amg_lanczos(&there, d_there, &T));
     const double condition = kryi_lanczos_largest(&T) / kryi_lanczos_smallest(&T);
     *iterations = log(2 / 1e-8) / 2 * sqrt(condition > 0 ? condition : (double)INFINITY);
 done:
+    kryi_buffer_release(dev, &d_there);
+    kryi_device_csr_release(&there);
+    kry_device_release(&dev);
     return st;
 }
 
@@ -57,7 +75,7 @@ static kry_status inspect_rows(const kry_op *A, const kryi_csr *rows, double *d,
     kry_status st = KRY_OK;
     double iterations;
 
-    TRY(predict(rows, d, &iterations));
+    TRY(predict(A->dev, rows, d, &iterations));
     if (iterations <= bearable)
         *c = (choice){ "jacobi", "few iterations are expected" };
     else if (is_dominant(rows, d))
@@ -68,12 +86,6 @@ static kry_status inspect_rows(const kry_op *A, const kryi_csr *rows, double *d,
         *c = (choice){ "block-ic", "couplings are positive, or larger than the diagonal" };
 done:
     return st;
-}
-
-/* Whether a function refuses the matrix: another preconditioner may take it. */
-static bool is_refusal(kry_status st)
-{
-    return st == KRY_ERR_ARGUMENT || st == KRY_ERR_UNSUPPORTED;
 }
 
 /* Rows that are symmetric to the bit, and d, their diagonal. */
@@ -114,7 +126,7 @@ kry_status kryi_precond_predict(const kry_op *A, kryi_csr *rows, double *iterati
 
     *iterations = INFINITY;
     TRY(symmetrise(A, rows, &d));
-    TRY(predict(rows, d, iterations));
+    TRY(predict(A->dev, rows, d, iterations));
 done:
     free(d);
     return is_refusal(st) ? KRY_OK : st;

@@ -67,6 +67,10 @@ kry_status kryi_device_csr_upload(kry_device *dev, const kryi_csr *host, kryi_de
     kry_status st = KRY_OK;
     const size_t count = (size_t)kryi_csr_nnz(host);
 
+    *C = (kryi_device_csr){ 0 };
+    CHECK(count <= INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "the set-up on a device takes matrices of up to 2^31-1 entries, this one has %lld",
+          (long long)count);
     *C = (kryi_device_csr){ .dev = dev,
                             .rows = host->rows,
                             .cols = host->cols,

@@ -55,7 +55,8 @@ kry_status kryi_device_csr_gather(const kryi_device_csr *to, cl_mem place, kry_t
 kry_status kryi_device_csr_share(const kryi_device_csr *A, kryi_device_csr *C);
 /* C := A with numbers of that type; it shares the pattern, and the numbers if the type is theirs. */
 kry_status kryi_device_csr_convert(const kryi_device_csr *A, kry_type type, kryi_device_csr *C);
-/* From the host, with numbers if it has them; and to the host. Both wait. */
+/* From the host, with numbers if it has them; and to the host. Both wait.
+ * Returns  KRY_ERR_UNSUPPORTED if there are more than 2^31 - 1 entries */
 kry_status kryi_device_csr_upload(kry_device *dev, const kryi_csr *host, kryi_device_csr *C);
 kry_status kryi_device_csr_download(const kryi_device_csr *A, kryi_csr *host);
 /* row_ptr := that of A, rows + 1 of them on the host. Waits. */
@@ -83,7 +84,7 @@ kry_status kryi_sliced_set_numbers(kry_op *op, const kryi_device_csr *C);
 
 /*
  * C := A B. Entries that cancel are kept. lower: the numbers above the diagonal may be anything, for the caller knows them.
- * Cost     the products a_ik b_kj three times, `again` once; besides C on CPUs some columns of B, on GPUs
+ * Cost     the products a_ik b_kj three times, on CPUs twice, `again` once; besides C on CPUs some columns of B, on GPUs
  *          as many int as A has entries
  * Returns  KRY_ERR_UNSUPPORTED if C has more than 2^31 - 1 entries
  */

@@ -1,8 +1,9 @@
 /*
- * test_amg_device.c - the set-up of algebraic multigrid on a device against that on the host: the same
- * aggregates and patterns, and numbers that differ by rounding; with the kernels of CPUs and of GPUs.
+ * test_amg_device.c - the set-up of algebraic multigrid: aggregates against their definition, the properties of
+ * prolongations, and levels to the bit against those on the device host; with the kernels of CPUs and of GPUs.
  */
 #include "amg/amg_device.h"
+#include "host/host.h"
 #include "testing.h"
 #include <kry/problem.h>
 
@@ -94,6 +95,25 @@ static const struct {
     { nothing, 12, 3, 2, -1 },
 };
 
+/* Laplace's operator on nx-by-ny points. */
+static kryi_csr plane(int64_t nx, int64_t ny)
+{
+    kryi_csr A;
+    int64_t end = 0;
+
+    OK(kryi_csr_create(nx * ny, nx * ny, KRY_F64, 5 * nx * ny, &A));
+    for (int64_t i = 0; i < nx * ny; i++) {
+        const int64_t x = i % nx, col[] = { i - nx, i - 1, i, i + 1, i + nx };
+        for (int k = 0; k < 5; k++) {
+            if (col[k] < 0 || col[k] >= nx * ny || (k == 1 && !x) || (k == 3 && x == nx - 1))
+                continue;
+            A.col[end] = (int32_t)col[k], ((double *)A.val)[end++] = k == 2 ? 4 : -1;
+        }
+        A.row_ptr[i + 1] = end;
+    }
+    return A;
+}
+
 /* ---- comparisons ------------------------------------------------------------------------------- */
 
 static void expect_ints(const char *what, cl_mem buffer, const int32_t *want, int64_t n)
@@ -138,33 +158,130 @@ static void expect_matrix(const char *what, const kryi_device_csr *A, const kryi
 
 /* ---- steps ------------------------------------------------------------------------------------- */
 
+/* Whether entry e of row i is a strong coupling of A. */
+static bool is_strong(const kryi_csr *A, double theta, int64_t i, int64_t e)
+{
+    const double a = ((const double *)A->val)[e];
+    const int64_t j = A->col[e];
+    if (j == i) return false;
+    return theta <= 0 ||
+           a * a >= theta * theta * (kryi_csr_entry(A, i, i) * kryi_csr_entry(A, j, j));
+}
+
+/* The graph of strong couplings. */
+static kryi_csr strong_of(const kryi_csr *A, double theta)
+{
+    kryi_csr S;
+    int64_t end = 0;
+
+    OK(kryi_csr_create(A->rows, A->rows, KRY_F64, kryi_csr_nnz(A), &S));
+    for (int64_t i = 0; i < A->rows; i++) {
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
+            if (is_strong(A, theta, i, e)) {
+                S.col[end] = A->col[e];
+                ((double *)S.val)[end++] = fabs(((double *)A->val)[e]);
+            }
+        S.row_ptr[i + 1] = end;
+    }
+    return S;
+}
+
+static int by_priority(const void *a, const void *b)
+{
+    const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    const uint32_t p = kryi_scramble((uint32_t)i) >> 1, q = kryi_scramble((uint32_t)j) >> 1;
+    return p != q ? (p > q ? -1 : 1) : (i > j ? -1 : 1);
+}
+
+enum { FREE, COVERED, ROOT };
+
+/* Nodes become roots in the order of their priorities, unless a root is within two edges. */
+static void find_roots(const kryi_csr *S, const int64_t *order, const int32_t *aggregate,
+                       int *state)
+{
+    for (int64_t k = 0; k < S->rows; k++) {
+        const int64_t root = order[k];
+        bool alone = true;
+        if (state[root] != FREE || aggregate[root] >= 0) continue;
+        for (int64_t e = S->row_ptr[root]; e < S->row_ptr[root + 1]; e++) {
+            const int32_t i = S->col[e];
+            if (aggregate[i] >= 0) continue;
+            alone = false, state[i] = COVERED;
+            for (int64_t f = S->row_ptr[i]; f < S->row_ptr[i + 1]; f++)
+                if (aggregate[S->col[f]] < 0) state[S->col[f]] = COVERED;
+        }
+        if (!alone) state[root] = ROOT;
+    }
+}
+
+/* Roots with at least `least` neighbours that are left, if `large` half of them all, take these, in the order of numbers. */
+static void gather(const kryi_csr *S, const int *state, int64_t least, bool large,
+                   int32_t *aggregate, int32_t *count)
+{
+    for (int64_t i = 0; i < S->rows; i++) {
+        int64_t left = 0;
+        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
+            left += aggregate[S->col[e]] < 0;
+        if (state[i] != ROOT || left < least || (large && 2 * left < kryi_row_length(S, i)))
+            continue;
+        aggregate[i] = *count;
+        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
+            if (aggregate[S->col[e]] < 0) aggregate[S->col[e]] = *count;
+        ++*count;
+    }
+}
+
+/* The aggregates of S by their definition. Returns how many. */
+static int32_t aggregates_of(const kryi_csr *S, bool large, int32_t *aggregate)
+{
+    const size_t n = (size_t)S->rows;
+    int64_t *order = calloc(n, sizeof *order);
+    int32_t *now = calloc(n, sizeof *now), count = 0;
+    int *state = calloc(n, sizeof *state);
+
+    for (size_t i = 0; i < n; i++) order[i] = (int64_t)i, aggregate[i] = -1;
+    qsort(order, n, sizeof *order, by_priority);
+    for (int pass = 0; pass < 2; pass++) {
+        memset(state, 0, n * sizeof *state);
+        find_roots(S, order, aggregate, state);
+        gather(S, state, pass == 0 ? 0 : 2, large, aggregate, &count);
+    }
+    memcpy(now, aggregate, n * sizeof *now);
+    for (size_t i = 0; i < n;
+         i++) { /* what is left joins the neighbour to which its coupling is strongest */
+        double strongest = 0;
+        for (int64_t e = S->row_ptr[i]; now[i] < 0 && e < S->row_ptr[i + 1]; e++)
+            if (now[S->col[e]] >= 0 && ((double *)S->val)[e] > strongest)
+                strongest = ((double *)S->val)[e], aggregate[i] = now[S->col[e]];
+    }
+    free(state), free(now), free(order);
+    return count;
+}
+
 static void try_aggregates(const char *name, const kryi_csr *A, double theta, bool large)
 {
     const int64_t n = A->rows;
     int32_t *want = calloc((size_t)n, sizeof *want);
-    int64_t count;
-    kryi_csr S;
+    kryi_csr S = strong_of(A, theta);
+    const int32_t count = aggregates_of(&S, large, want);
     kryi_device_csr D;
-    kryi_device_aggregates g;
+    kryi_aggregates g;
     cl_mem d;
 
-    OK(kryi_strength(A, 1, theta, &S));
-    OK(kryi_aggregate(&S, large, want, &count));
     OK(kryi_device_csr_upload(device(), A, &D));
     OK(kryi_device_diagonal(&D, &d));
-    OK(kryi_device_graph(&D, false, d, theta, &g.G));
+    OK(kryi_strength(&D, false, d, theta, &g.G));
     assert_int_equal(g.G.nnz, kryi_csr_nnz(&S) + n);
-    OK(kryi_device_aggregate(false, large, &g));
+    OK(kryi_aggregate(false, large, &g));
     assert_int_equal(g.count, count);
     expect_ints(name, g.of_node, want, n);
-    buffer_release(device(), &g.of_node);
     buffer_release(device(), &d);
-    kryi_device_csr_release(&g.G), kryi_device_csr_release(&D);
+    kryi_aggregates_release(&g), kryi_device_csr_release(&D);
     kryi_csr_release(&S);
     free(want);
 }
 
-static void aggregates__as_on_the_host(void **state)
+static void aggregates__by_their_definition(void **state)
 {
     const double thetas[] = { 0.08, 0.3, 0, -1 };
     (void)state;
@@ -176,56 +293,164 @@ static void aggregates__as_on_the_host(void **state)
     }
 }
 
-/* Whether there is a coarser level, made by host and device, and again with the numbers of B. */
-static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coarsen *how,
-                      const kryi_csr *A, const kryi_csr *B)
+/* T'T = I and T C = B, also where an aggregate has fewer rows than B has columns. */
+static void tentative__is_orthonormal_and_has_the_vectors(void **state)
 {
-    const size_t count = (size_t)(A->rows * how->vectors);
-    bool coarser;
-    kryi_coarsen c = *how, d = *how;
-    kryi_coarser host = { 0 }, again = { 0 };
-    kryi_device_coarser dev = { 0 };
-    kryi_device_csr D, E;
-    void *kept, *kept_there;
+    enum { NODES = 11, BLOCK = 2, M = 3, N = NODES * BLOCK };
+    /* 3: two rows for three columns */
+    static const int32_t of_node[NODES] = { 0, 0, 0, 1, 2, 2, 1, 3, 2, 0, -1 };
+    kryi_aggregates g = { .G = { .dev = device(), .rows = NODES }, .count = 4 };
+    double *B = random_array(KRY_F64, (int64_t)N * M), C[4 * M * M];
+    cl_mem B_there, C_there;
+    kryi_device_csr T_there;
+    kryi_csr T;
+    (void)state;
+    OK(buffer_upload(device(), sizeof of_node, of_node, &g.of_node));
+    OK(buffer_upload(device(), (size_t)N * M * sizeof *B, B, &B_there));
+    OK(kryi_tentative(&g, BLOCK, M, B_there, &T_there, &C_there));
+    OK(buffer_read(device(), C_there, 0, sizeof C, C));
+    OK(kryi_device_csr_download(&T_there, &T));
+    for (int64_t i = 0; i < N; i++)
+        for (int64_t j = 0; j < M; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < T.cols; k++) sum += kryi_csr_entry(&T, i, k) * C[k * M + j];
+            NEAR(sum, of_node[i / BLOCK] < 0 ? 0 : B[i * M + j], 1e-13, "row %d", (int)i);
+        }
+    for (int64_t k = 0; k < T.cols; k++)
+        for (int64_t l = 0; l < T.cols; l++) {
+            double sum = 0;
+            for (int64_t i = 0; i < N; i++)
+                sum += kryi_csr_entry(&T, i, k) * kryi_csr_entry(&T, i, l);
+            NEAR(sum, k == l && k != 3 * M + 2, 1e-13, "columns %d, %d", (int)k, (int)l);
+        }
+    kryi_csr_release(&T), kryi_device_csr_release(&T_there);
+    buffer_release(device(), &C_there), buffer_release(device(), &B_there);
+    buffer_release(device(), &g.of_node);
+    free(B);
+}
 
-    c.near_null_space = calloc(count, sizeof(double)), d.near_null_space = NULL;
-    for (size_t i = 0; i < count; i++)
-        c.near_null_space[i] = how->near_null_space ? how->near_null_space[i] : 1;
-    if (how->near_null_space)
-        OK(buffer_upload(device(), count * sizeof(double), c.near_null_space, &d.on_device));
-    OK(by->create(&c, A, &host.P, &kept));
-    OK(kryi_device_csr_upload(device(), A, &D));
-    OK(kryi_device_csr_upload(device(), B, &E));
-    OK(by->on_device->create(&d, &D, &dev.P, &kept_there));
-    coarser = host.P.cols > 0;
-    if (!coarser) {
-        assert_null(kept_there);
-        assert_null(dev.P.dev);
-    } else {
-        OK(kryi_coarser_multiply("test", 1, KRY_F64, A, &host));
-        OK(kryi_device_coarser_multiply("test", 1, KRY_F64, &D, &dev));
-        expect_matrix(name, &dev.P, &host.P, 0);
-        expect_matrix(name, &dev.R, &host.R, 0);
-        expect_matrix(name, &dev.A, &host.A, 0);
-        assert_int_equal(d.block, c.block);
-        if (how->near_null_space)
-            expect_doubles(name, d.on_device, c.near_null_space, host.P.cols * c.vectors);
-        OK(by->update(B, kept, &again.P));
-        OK(kryi_coarser_multiply("test", 1, KRY_F64, B, &again));
-        kryi_device_csr *const numbers[] = { &dev.R, &dev.AP, &dev.A };
-        for (size_t k = 0; k < COUNT(numbers); k++) buffer_release(device(), &numbers[k]->val);
-        OK(by->on_device->update(&E, kept_there, &dev.P));
-        OK(kryi_device_coarser_again("test", 1, KRY_F64, &E, &dev));
-        expect_matrix(name, &dev.P, &again.P, 0);
-        expect_matrix(name, &dev.A, &again.A, 0);
+/* Where rows add up to zero, P maps ones to ones; and P'AP is that of plain sums, symmetric to the bit. */
+static void prolongation__keeps_constants(void **state)
+{
+    kryi_csr A = plane(13, 9), P, E;
+    kryi_coarsen c = { .who = "test", .dev = device(), .strength = 0.08, .block = 1, .vectors = 1 };
+    kryi_device_csr D;
+    kryi_device_coarser to = { 0 };
+    void *kept;
+    (void)state;
+    OK(kryi_device_csr_upload(device(), &A, &D));
+    OK(kryi_smoothed_aggregation.create(&c, &D, &to.P, &kept));
+    OK(kryi_device_coarser_multiply("test", 1, KRY_F64, &D, &to));
+    OK(kryi_device_csr_download(&to.P, &P));
+    OK(kryi_device_csr_download(&to.A, &E));
+    assert_true(P.cols > 0 && 3 * P.cols < A.rows);
+    for (int64_t i = 0; i < A.rows; i++) {
+        double sum = 0;
+        if (kryi_row_length(&A, i) < 5) continue; /* beside a side */
+        for (int64_t j = 0; j < P.cols; j++) sum += kryi_csr_entry(&P, i, j);
+        NEAR(sum, 1, 1e-13, "row %d", (int)i);
     }
-    by->destroy(kept);
-    by->on_device->destroy(kept_there);
-    kryi_device_csr_release(&E), kryi_device_csr_release(&D);
-    kryi_device_coarser_release(&dev);
-    kryi_coarser_release(&again), kryi_coarser_release(&host);
-    buffer_release(device(), &d.on_device);
-    free(c.near_null_space);
+    assert_true(kryi_csr_is_symmetric(&E));
+    for (int64_t k = 0; k < E.rows; k++)
+        for (int64_t l = 0; l < E.rows; l++) {
+            double sum = 0;
+            for (int64_t i = 0; i < A.rows; i++)
+                for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
+                    sum += kryi_csr_entry(&P, i, k) * ((double *)A.val)[e] *
+                           kryi_csr_entry(&P, A.col[e], l);
+            NEAR(kryi_csr_entry(&E, k, l), sum, 1e-12, "entry %d, %d", (int)k, (int)l);
+        }
+    kryi_smoothed_aggregation.destroy(kept);
+    kryi_device_coarser_release(&to), kryi_device_csr_release(&D);
+    kryi_csr_release(&E), kryi_csr_release(&P), kryi_csr_release(&A);
+}
+
+/* The level below A on some device. */
+typedef struct made {
+    kry_device *dev;
+    kryi_coarsen c;
+    kryi_device_coarser to;
+    void *kept;
+} made;
+
+static made make(kry_device *dev, const kryi_coarsener *by, const kryi_coarsen *how,
+                 const double *vectors, const kryi_csr *A)
+{
+    made m = { .dev = dev, .c = *how };
+    const size_t count = (size_t)(A->rows * how->vectors);
+    kryi_device_csr D;
+
+    m.c.dev = dev;
+    if (vectors)
+        OK(kryi_buffer_upload(dev, count * sizeof *vectors, vectors, &m.c.near_null_space));
+    OK(kryi_device_csr_upload(dev, A, &D));
+    OK(by->create(&m.c, &D, &m.to.P, &m.kept));
+    if (m.kept)
+        OK(kryi_device_coarser_multiply("test", 1, KRY_F64, &D, &m.to));
+    else
+        assert_null(m.to.P.dev);
+    kryi_device_csr_release(&D);
+    return m;
+}
+
+/* With the numbers of B. */
+static void renew(made *m, const kryi_coarsener *by, const kryi_csr *B)
+{
+    kryi_device_csr D;
+    kryi_device_csr *const numbers[] = { &m->to.R, &m->to.AP, &m->to.A };
+
+    for (size_t k = 0; k < COUNT(numbers); k++) kryi_buffer_release(m->dev, &numbers[k]->val);
+    OK(kryi_device_csr_upload(m->dev, B, &D));
+    OK(by->update(&D, m->kept, &m->to.P));
+    OK(kryi_device_coarser_again("test", 1, KRY_F64, &D, &m->to));
+    kryi_device_csr_release(&D);
+}
+
+static void unmake(made *m, const kryi_coarsener *by)
+{
+    by->destroy(m->kept);
+    kryi_device_coarser_release(&m->to);
+    kryi_buffer_release(m->dev, &m->c.near_null_space);
+}
+
+static void expect_same(const char *name, const made *got, const made *want)
+{
+    const kryi_device_csr *const mine[] = { &got->to.P, &got->to.R, &got->to.A };
+    const kryi_device_csr *const theirs[] = { &want->to.P, &want->to.R, &want->to.A };
+
+    for (size_t k = 0; k < COUNT(mine); k++) {
+        kryi_csr host;
+        OK(kryi_device_csr_download(theirs[k], &host));
+        expect_matrix(name, mine[k], &host, 0);
+        kryi_csr_release(&host);
+    }
+}
+
+/* Whether there is a coarser level, the same on the device host, and again with the numbers of B. vectors NULL: ones. */
+static bool try_level(const char *name, const kryi_coarsener *by, const kryi_coarsen *how,
+                      const double *vectors, const kryi_csr *A, const kryi_csr *B)
+{
+    kry_device *dev = NULL;
+    OK(kryi_host_open(&dev));
+    made host = make(dev, by, how, vectors, A), here = make(device(), by, how, vectors, A);
+    const bool coarser = here.kept;
+
+    assert_true(coarser == (host.kept != NULL));
+    if (coarser) {
+        const size_t count = (size_t)(here.to.P.cols * here.c.vectors);
+        double *want = calloc(count, sizeof *want);
+        expect_same(name, &here, &host);
+        assert_int_equal(here.c.block, host.c.block);
+        if (vectors && here.c.near_null_space) {
+            OK(kryi_buffer_read(dev, host.c.near_null_space, 0, count * sizeof *want, want));
+            expect_doubles(name, here.c.near_null_space, want, (int64_t)count);
+        }
+        renew(&here, by, B), renew(&host, by, B);
+        expect_same(name, &here, &host);
+        free(want);
+    }
+    unmake(&here, by), unmake(&host, by);
+    kry_device_release(&dev);
     return coarser;
 }
 
@@ -246,6 +471,7 @@ static void level__nodes_as_on_the_host(void **state)
 {
     (void)state;
     NOT_ON_HOST("kernels of GPUs");
+    if (kryi_host_check_kernels() < 0) SKIP("no kernels of the device host");
     for (size_t k = 0; k < COUNT(node_kinds); k++) {
         const int64_t n = node_kinds[k].n;
         const int m = node_kinds[k].m;
@@ -257,12 +483,10 @@ static void level__nodes_as_on_the_host(void **state)
             if (i > n / 2 && m > 2) V[i * m + 2] = 3 * V[i * m] - V[i * m + 1];
         }
         const kryi_coarsen how = { .who = "test",
-                                   .dev = device(),
                                    .strength = node_kinds[k].strength,
                                    .block = node_kinds[k].block,
-                                   .vectors = m,
-                                   .near_null_space = V };
-        const bool coarser = try_level("nodes", &kryi_smoothed_aggregation, &how, &A, &B);
+                                   .vectors = m };
+        const bool coarser = try_level("nodes", &kryi_smoothed_aggregation, &how, V, &A, &B);
         assert_int_equal(coarser, node_kinds[k].coupling != nothing);
         free(V);
         kryi_csr_release(&B);
@@ -274,14 +498,13 @@ static void level__as_on_the_host(void **state)
 {
     (void)state;
     NOT_ON_HOST("kernels of GPUs");
+    if (kryi_host_check_kernels() < 0) SKIP("no kernels of the device host");
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kryi_csr A = matrix_of(kinds[k].coupling, kinds[k].n);
         kryi_csr B = times(&A, 1.7);
-        const kryi_coarsen how = {
-            .who = "test", .dev = device(), .strength = 0.25, .block = 1, .vectors = 1
-        };
-        try_level(kinds[k].name, &kryi_smoothed_aggregation, &how, &A, &B);
-        try_level(kinds[k].name, &kryi_classical_coarsening, &how, &A, &B);
+        const kryi_coarsen how = { .who = "test", .strength = 0.25, .block = 1, .vectors = 1 };
+        try_level(kinds[k].name, &kryi_smoothed_aggregation, &how, NULL, &A, &B);
+        try_level(kinds[k].name, &kryi_classical_coarsening, &how, NULL, &A, &B);
         kryi_csr_release(&B);
         kryi_csr_release(&A);
     }
@@ -322,27 +545,6 @@ static void check__finds_what_is_not_symmetric(void **state)
         kryi_device_csr_release(&D);
         kryi_csr_release(&A);
     }
-}
-
-/* ---- all levels -------------------------------------------------------------------------------- */
-
-/* Laplace's operator on nx-by-ny points. */
-static kryi_csr plane(int64_t nx, int64_t ny)
-{
-    kryi_csr A;
-    int64_t end = 0;
-
-    OK(kryi_csr_create(nx * ny, nx * ny, KRY_F64, 5 * nx * ny, &A));
-    for (int64_t i = 0; i < nx * ny; i++) {
-        const int64_t x = i % nx, col[] = { i - nx, i - 1, i, i + 1, i + nx };
-        for (int k = 0; k < 5; k++) {
-            if (col[k] < 0 || col[k] >= nx * ny || (k == 1 && !x) || (k == 3 && x == nx - 1))
-                continue;
-            A.col[end] = (int32_t)col[k], ((double *)A.val)[end++] = k == 2 ? 4 : -1;
-        }
-        A.row_ptr[i + 1] = end;
-    }
-    return A;
 }
 
 /* ---- operators in slices ------------------------------------------------------------------------- */
@@ -594,7 +796,9 @@ static void amg__without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TWO(aggregates__as_on_the_host),
+        TWO(aggregates__by_their_definition),
+        TWO(tentative__is_orthonormal_and_has_the_vectors),
+        TWO(prolongation__keeps_constants),
         TWO(level__as_on_the_host),
         TWO(level__nodes_as_on_the_host),
         TWO(check__finds_nothing),

@@ -2,11 +2,9 @@
  * test_splitting.c - classical coarsening on a device, with the kernels of CPUs and of GPUs: the points, the pattern
  * and the numbers of the interpolation are those on the device host, to the bit where the device has double.
  */
-#include "amg/amg.h"
 #include "amg/classical.h"
 #include "couplings.h"
 #include "host/host.h"
-#include "weak_grid.h"
 
 /* ---- matrices and what the host makes of them ------------------------------------------------ */
 
@@ -305,140 +303,12 @@ static void interpolate__memory_fails(void **state)
     kryi_csr_release(&A);
 }
 
-/* ---- smoothed aggregation ------------------------------------------------------------------------ */
-
-static kryi_csr grid(int64_t nx, int64_t ny, double weak)
-{
-    matrix M = weak_grid(nx, ny, weak);
-    kryi_csr A;
-
-    OK(kryi_csr_create(M.rows, M.cols, KRY_F64, M.nnz, &A));
-    memcpy(A.row_ptr, M.row_ptr, (size_t)(M.rows + 1) * sizeof *M.row_ptr);
-    memcpy(A.col, M.col, (size_t)M.nnz * sizeof *M.col);
-    memcpy(A.val, M.val, (size_t)M.nnz * sizeof *M.val);
-    matrix_release(&M);
-    return A;
-}
-
-static double entry_of(const kryi_csr *A, int64_t i, int64_t j)
-{
-    const int64_t e = kryi_csr_find(A, i, j);
-    return e < 0 ? 0 : ((const double *)A->val)[e];
-}
-
-static void strength__drops_what_is_below_the_threshold(void **state)
-{
-    kryi_csr A = grid(7, 5, 0.01), S;
-    (void)state;
-    OK(kryi_strength(&A, 1, 0.08, &S));
-    assert_int_equal(kryi_csr_nnz(&S), 2 * 6 * 5); /* along x alone */
-    kryi_csr_release(&S);
-    OK(kryi_strength(&A, 1, 0, &S));
-    assert_int_equal(kryi_csr_nnz(&S), kryi_csr_nnz(&A) - 35);
-    kryi_csr_release(&S);
-    kryi_csr_release(&A);
-}
-
-/* Every coupled node is in one aggregate, none is empty, and the same comes out again. */
-static void aggregate__is_a_partition(void **state)
-{
-    (void)state;
-    for (int round = 0; round < 20; round++) {
-        kryi_csr A = grid(1 + random_below(40), 1 + random_below(40), 1), S;
-        const size_t n = (size_t)A.rows;
-        int32_t *one = calloc(n, sizeof *one), *two = calloc(n, sizeof *two);
-        int64_t count, again, *size = calloc(n, sizeof *size);
-        OK(kryi_strength(&A, 1, 0.08, &S));
-        OK(kryi_aggregate(&S, round % 2, one, &count));
-        OK(kryi_aggregate(&S, round % 2, two, &again));
-        assert_int_equal(count, again);
-        assert_memory_equal(one, two, n * sizeof *one);
-        for (size_t i = 0; i < n; i++) {
-            assert_int_equal(one[i] < 0, kryi_row_length(&S, (int64_t)i) == 0);
-            assert_true(one[i] < count);
-            if (one[i] >= 0) size[one[i]]++;
-        }
-        for (int64_t a = 0; a < count; a++) assert_true(size[a] >= 2);
-        free(size), free(two), free(one);
-        kryi_csr_release(&S);
-        kryi_csr_release(&A);
-    }
-}
-
-/* T'T = I and T C = B, also where an aggregate has fewer rows than B has columns. */
-static void tentative__is_orthonormal_and_has_the_vectors(void **state)
-{
-    enum { NODES = 11, BLOCK = 2, M = 3, N = NODES * BLOCK };
-    int32_t of_node[NODES] = {
-        0, 0, 0, 1, 2, 2, 1, 3, 2, 0, -1
-    }; /* 3: two rows for three columns */
-    const kryi_aggregates g = { NODES, 4, of_node };
-    double *B = random_array(KRY_F64, (int64_t)N * M), *C;
-    kryi_csr T;
-    (void)state;
-    OK(kryi_tentative(&g, BLOCK, M, B, &T, &C));
-    for (int64_t i = 0; i < N; i++)
-        for (int64_t j = 0; j < M; j++) {
-            double sum = 0;
-            for (int64_t k = 0; k < T.cols; k++) sum += entry_of(&T, i, k) * C[k * M + j];
-            NEAR(sum, of_node[i / BLOCK] < 0 ? 0 : B[i * M + j], 1e-13, "row %d", (int)i);
-        }
-    for (int64_t k = 0; k < T.cols; k++)
-        for (int64_t l = 0; l < T.cols; l++) {
-            double sum = 0;
-            for (int64_t i = 0; i < N; i++) sum += entry_of(&T, i, k) * entry_of(&T, i, l);
-            NEAR(sum, k == l && k != 3 * M + 2, 1e-13, "columns %d, %d", (int)k, (int)l);
-        }
-    free(C), free(B);
-    kryi_csr_release(&T);
-}
-
-/* Where rows add up to zero, P maps ones to ones; and P'AP is that of plain sums, symmetric to the bit. */
-static void prolongation__keeps_constants(void **state)
-{
-    kryi_csr A = grid(13, 9, 1), P, R, E;
-    kryi_coarsen c = { .who = "test", .strength = 0.08, .block = 1, .vectors = 1 };
-    void *kept;
-    (void)state;
-    c.near_null_space = calloc((size_t)A.rows, sizeof(double));
-    for (int64_t i = 0; i < A.rows; i++) c.near_null_space[i] = 1;
-    OK(kryi_smoothed_aggregation.create(&c, &A, &P, &kept));
-    assert_true(P.cols > 0 && 3 * P.cols < A.rows);
-    for (int64_t i = 0; i < A.rows; i++) {
-        double sum = 0;
-        if (kryi_row_length(&A, i) < 5) continue; /* beside a side */
-        for (int64_t j = 0; j < P.cols; j++) sum += entry_of(&P, i, j);
-        NEAR(sum, 1, 1e-13, "row %d", (int)i);
-    }
-    OK(kryi_csr_transpose(&P, &R));
-    OK(kryi_csr_triple(&R, &A, &P, &E));
-    assert_true(kryi_csr_is_symmetric(&E));
-    for (int64_t k = 0; k < E.rows; k++)
-        for (int64_t l = 0; l < E.rows; l++) {
-            double sum = 0;
-            for (int64_t i = 0; i < A.rows; i++)
-                for (int64_t e = A.row_ptr[i]; e < A.row_ptr[i + 1]; e++)
-                    sum += entry_of(&P, i, k) * ((double *)A.val)[e] * entry_of(&P, A.col[e], l);
-            NEAR(entry_of(&E, k, l), sum, 1e-12, "entry %d, %d", (int)k, (int)l);
-        }
-    kryi_smoothed_aggregation.destroy(kept);
-    free(c.near_null_space);
-    kryi_csr_release(&E), kryi_csr_release(&R);
-    kryi_csr_release(&P), kryi_csr_release(&A);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FOUR(interpolate__as_on_the_host),
-        FOUR(interpolate__borders),
-        FOUR(signs__as_summed_by_hand),
-        FOUR(interpolate__no_rows),
+        FOUR(interpolate__as_on_the_host), FOUR(interpolate__borders),
+        FOUR(signs__as_summed_by_hand),    FOUR(interpolate__no_rows),
         FOUR(interpolate__memory_fails),
-        cmocka_unit_test(strength__drops_what_is_below_the_threshold),
-        cmocka_unit_test(aggregate__is_a_partition),
-        cmocka_unit_test(tentative__is_orthonormal_and_has_the_vectors),
-        cmocka_unit_test(prolongation__keeps_constants),
     };
     return cmocka_run_group_tests(tests, keep_profile, restore_profile);
 }

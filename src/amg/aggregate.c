@@ -1,4 +1,5 @@
-/* device_aggregate.c - strong couplings and aggregates on a device. Kernels: cl/amg/aggregate.cl. */
+/* aggregate.c - strong couplings, and nodes in aggregates around the members of a maximal independent set. Kernels:
+ * cl/amg/aggregate.cl. */
 #include "amg/amg_device.h"
 #include "device/launch.h"
 
@@ -24,8 +25,8 @@ done:
     return st;
 }
 
-kry_status kryi_device_graph(const kryi_device_csr *A, bool squared, cl_mem d, double theta,
-                             kryi_device_csr *G)
+kry_status kryi_strength(const kryi_device_csr *A, bool squared, cl_mem d, double theta,
+                         kryi_device_csr *G)
 {
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of_blocks = squared;
@@ -104,12 +105,12 @@ static kry_status decide(const roots *r, cl_int round)
     return run(r, "roots_decide", args, COUNT(args));
 }
 
-/* Most nodes are decided after some rounds, and a round without free nodes costs less than to wait for
+/* Most nodes are decided after some rounds, and on GPUs a round without free nodes costs less than to wait for
  * whether there are any. */
 static kry_status find_roots(const roots *r)
 {
-    enum { ROUNDS = 4 };
     kry_status st = KRY_OK;
+    const int at_once = r->G->dev->info.cpu_kernels ? 1 : 4;
     cl_int left = 0, round = 0;
 
     TRY(kryi_buffer_write(r->G->dev, r->left, 0, sizeof left, &left));
@@ -117,7 +118,7 @@ static kry_status find_roots(const roots *r)
                              ARG(r->aggregate), ARG(r->state),      ARG(r->best) };
     TRY(run(r, "roots_begin", args, COUNT(args)));
     do {
-        for (int i = 0; i < ROUNDS; i++) {
+        for (int i = 0; i < at_once; i++) {
             TRY(find_best(r));
             TRY(decide(r, ++round));
         }
@@ -152,7 +153,7 @@ done:
     return st;
 }
 
-kry_status kryi_device_aggregate(bool squared, bool large, kryi_device_aggregates *g)
+kry_status kryi_aggregate(bool squared, bool large, kryi_aggregates *g)
 {
     kry_status st = KRY_OK;
     const kryi_device_csr *G = &g->G;
