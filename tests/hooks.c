@@ -201,7 +201,7 @@ const kry_op *multigrid_level(const kry_op *M, int level)
 
 kry_status full_multigrid(const kry_op *M, const kry_vec *b, kry_vec *x)
 {
-    return kryi_hierarchy_full(kryi_hierarchy_of(M), b, x);
+    return kryi_cycle_run(kryi_hierarchy_of(M), true, b, x, (kryi_cycle_sums){ 0 });
 }
 
 bool is_extended(const kry_op *A) { return kryi_extended_of(kryi_op_on_part(A, 0)) != NULL; }

@@ -297,7 +297,9 @@ kry_status kryi_launch_range(kry_device *dev, kryi_kernel *kernel, kryi_range ra
 kry_status kryi_launch(kry_device *dev, kryi_kernel *kernel, int64_t groups, const kry_arg *args,
                        size_t count)
 {
-    return kryi_launch_range(dev, kernel, (kryi_range){ .groups = groups }, args, count);
+    const kryi_range range = { groups, 1, kryi_group_size(dev) };
+    const kry_status st = kryi_device_check_thread(dev);
+    return st < 0 ? st : dev->driver->launch(dev, kernel, &range, args, count);
 }
 
 kry_status kryi_run(kry_device *dev, const char *stem, kry_type type, const char *defines,

@@ -179,11 +179,12 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
     P->leaves = false;
     kryi_pace_begin(&P->pace, budget, choice_of(S)->patience);
     TRY(kry_vec_copy(x, S->best));
-    TRY(kryi_krylov_solve(kryi_krylov_of(S->solver), b, x,
-                          &(kryi_terms){ .max_iter = budget, .inner = inner }, res));
+    kryi_krylov *K = kryi_krylov_of(S->solver);
+    K->terms = (kryi_terms){ .max_iter = budget, .inner = inner };
+    TRY(kryi_krylov_solve(K, b, x, res));
     P->before += res->iterations, P->bytes += res->bytes;
     P->resident += res->resident_iterations, P->restarts += res->restarts;
-    if (!isfinite(P->least)) P->least = kryi_krylov_of(S->solver)->guess_residual;
+    if (!isfinite(P->least)) P->least = K->guess_residual;
     if (res->true_residual <= P->least || kry_reason_status(res->reason) == KRY_OK)
         P->least = res->true_residual;
     else { /* it was better before */

@@ -67,11 +67,6 @@ done:
     return st;
 }
 
-static kry_status krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
-{
-    return kryi_krylov_solve(self, b, x, &(kryi_terms){ 0 }, res);
-}
-
 kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_scaling *by,
                                const kry_vec *x, kry_vec *y)
 {
@@ -90,7 +85,8 @@ done:
 
 static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
-    return kryi_krylov_solve(self, b, x, &(kryi_terms){ .inner = true }, res);
+    ((kryi_krylov *)self)->terms.inner = true;
+    return kryi_krylov_solve(self, b, x, res);
 }
 
 static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -202,12 +198,12 @@ const kry_op_table kryi_krylov_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = krylov_apply,
     .update = krylov_update,
-    .solve = krylov_solve,
+    .solve = kryi_krylov_solve,
     .describe = krylov_describe,
     .destroy = kryi_krylov_destroy,
 };
 
 kryi_krylov *kryi_krylov_of(const kry_op *op)
 {
-    return op->table->solve == krylov_solve ? op->self : NULL;
+    return op->table->solve == kryi_krylov_solve ? op->self : NULL;
 }

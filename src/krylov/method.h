@@ -121,6 +121,12 @@ struct kryi_method {
     void (*accept)(void *self, kryi_cycle *c, double *norm);
 };
 
+/* What a solve that others lead differs in. */
+typedef struct kryi_terms {
+    int64_t max_iter; /* 0: the solver's own */
+    bool inner;       /* a part of another solve, which the monitor of the device looks at */
+} kryi_terms;
+
 /* What is behind a solver. */
 struct kryi_krylov {
     const kryi_method *method;
@@ -140,6 +146,7 @@ struct kryi_krylov {
     kry_check check;
     int64_t checked;  /* A's updates when kryi_check_matrix took it */
     int64_t measured; /* A's updates when ||A|| was estimated; -1: it never was */
+    kryi_terms terms; /* of the next solve, which takes them */
     kryi_stopping stopping;
     kryi_residual residual;
     kryi_guess *guess; /* NULL: a solve starts from the caller's x */
@@ -165,11 +172,6 @@ kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
 kry_status kryi_method_check_stop(const char *who, const kryi_method *method, const kry_stop *stop);
 /* What is behind a solver that was made here; NULL: op is none. */
 kryi_krylov *kryi_krylov_of(const kry_op *op);
-/* What a solve that others lead differs in. */
-typedef struct kryi_terms {
-    int64_t max_iter; /* 0: the solver's own */
-    bool inner;       /* a part of another solve, which the monitor of the device looks at */
-} kryi_terms;
 /* kry_solver_set_stop. On failure the old one stays. */
 kry_status kryi_krylov_set_stop(kryi_krylov *K, const kry_stop *stop);
 /* Bytes of so many products with A and M, and of so many words per unknown; 0: not known. */
@@ -186,8 +188,8 @@ kry_status kryi_krylov_multiply(const kryi_krylov *K, const kry_vec *x, kry_vec 
 kry_status kryi_krylov_add(const kryi_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x);
 /* What K works with: preconditioner and deflation. Returns text. */
 const char *kryi_krylov_text(const kryi_krylov *K, char *text, size_t size);
-kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
-                             kry_result *res);
+/* Entry of the operators' table: self is a kryi_krylov. */
+kry_status kryi_krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res);
 /* After a solve that failed: the verdict on an x of before, which takes the place of the one that K came to. Waits. */
 kry_status kryi_krylov_verdict(kryi_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res);
 

@@ -342,7 +342,8 @@ static kry_status go_on(kryi_outer *O, const kry_op *solver, const kryi_terms *t
 
     TRY(kry_vec_copy(O->x[O->at], x));
     O->last = kryi_krylov_of(solver);
-    TRY(kryi_krylov_solve(O->last, O->b, x, terms, res));
+    O->last->terms = *terms;
+    TRY(kryi_krylov_solve(O->last, O->b, x, res));
     note_guess(O, solver);
     const bool solved = kry_reason_status(res->reason) == KRY_OK;
     O->other = !accept(res->true_residual, least) && !solved;
@@ -362,7 +363,8 @@ static kry_status refine(kryi_outer *O, const kryi_terms *terms, kry_result *res
     O->M->inner.scale = 1;
     TRY(kry_vec_fill(O->M->inner.x, 0));
     O->last = K, O->other = false;
-    TRY(kryi_krylov_solve(K, O->b, O->x[O->at], terms, res));
+    K->terms = *terms;
+    TRY(kryi_krylov_solve(K, O->b, O->x[O->at], res));
     note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
     if (K->residual.count > 1) /* the guess's is everybody's */

@@ -266,21 +266,23 @@ static void let_go_of_operators(const kryi_krylov *K)
     kryi_op_let_go(K->A);
 }
 
-kry_status kryi_krylov_solve(kryi_krylov *K, const kry_vec *b, kry_vec *x, const kryi_terms *terms,
-                             kry_result *res)
+kry_status kryi_krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
+    kryi_krylov *K = self;
+    const kryi_terms terms = K->terms;
     kryi_cycle cycle;
     solve S = { .K = K, .b = b, .x = x, .c = &cycle, .res = res };
     kry_status st = keep_operators(K);
 
+    K->terms = (kryi_terms){ 0 };
     if (st < 0) return st;
-    TRY(begin_solve(&S, terms));
+    TRY(begin_solve(&S, &terms));
     while (!cycle.over) {
         TRY(K->method->cycle(K->self, &cycle));
         TRY(kryi_krylov_find_null(K, &cycle));
         TRY(restart_or_end(&S));
     }
-    if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
+    if (K->guess && !terms.inner && res->reason != KRY_CONVERGED_ZERO)
         TRY(kryi_guess_keep(K->guess, x, K->r));
     if (K->deflation) TRY(kryi_deflation_recycle(kryi_deflation_of(K->deflation), K->first));
     res->resident_iterations = K->stopping.persistent;
@@ -480,7 +482,7 @@ static kry_status solve_singular(kryi_krylov *K, const kry_vec *b, kry_vec *x, k
         const int64_t before = res[j].iterations;
         const double bytes = res[j].bytes, seconds = res[j].solve_seconds;
         if (res[j].reason != KRY_INDEFINITE_MATRIX) continue;
-        TRY(kryi_krylov_solve(K, &bj, &xj, &(kryi_terms){ 0 }, &res[j]));
+        TRY(kryi_krylov_solve(K, &bj, &xj, &res[j]));
         res[j].iterations += before, res[j].bytes += bytes, res[j].solve_seconds += seconds;
     }
 done:

@@ -15,7 +15,7 @@
  *             problems involving differential equations, Phil. Trans. R. Soc. A 210 (1911), 307-357
  */
 #include "krylov/workspace.h"
-#include "multigrid/hierarchy.h"
+#include "multigrid/cycle.h"
 
 typedef struct richardson {
     kryi_workspace W;
@@ -30,7 +30,7 @@ static kry_status step(richardson *S, kryi_cycle *c, double *residual)
     const kry_op *M = S->W.K->M;
 
     if (S->full && c->stopping->iteration == 0)
-        TRY(kryi_hierarchy_full(S->full, c->r, S->z));
+        TRY(kryi_cycle_run(S->full, true, c->r, S->z, (kryi_cycle_sums){ 0 }));
     else if (M)
         TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
     else

@@ -113,8 +113,10 @@ static kry_status launch_at_once(const kryi_matrix *A, const kryi_stage *s, cons
     kryi_kernel *kernel;
 
     TRY(get_kernel(A, s, t, &kernel));
-    TRY(kryi_stage_launch(A, s, kernel, groups_of(A, s, t), t->w->b ? relax : apply,
-                          t->w->b ? COUNT(relax) : COUNT(apply)));
+    kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST];
+    const size_t count =
+        kryi_stage_args(A, s, t->w->b ? relax : apply, t->w->b ? COUNT(relax) : COUNT(apply), args);
+    TRY(kryi_launch(A->dev, kernel, groups_of(A, s, t), args, count));
 done:
     return st;
 }
@@ -132,8 +134,10 @@ static kry_status launch_one(const kryi_matrix *A, const kryi_stage *s, const st
                               ARG_VEC(&t->y) };
     const size_t skip = w->d ? 0 : 3; /* a residual takes neither a nor d */
 
-    return kryi_stage_launch(A, s, s->kernel[product], s->groups, w->b ? relax + skip : apply,
-                             w->b ? COUNT(relax) - skip : COUNT(apply));
+    kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST];
+    const size_t count = kryi_stage_args(A, s, w->b ? relax + skip : apply,
+                                         w->b ? COUNT(relax) - skip : COUNT(apply), args);
+    return kryi_launch(A->dev, s->kernel[product], s->groups, args, count);
 }
 
 /* All stages from `first` on for one vector, then for the next: they hand each other partial sums. */

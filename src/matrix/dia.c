@@ -149,8 +149,9 @@ static kry_status run(const kryi_matrix *A, const char *name, const kry_arg *mor
 
     kryi_stage_defines(A, s, A->stored, defines);
     TRY(kryi_kernel_get(A->dev, "dia", A->shape.type, defines, name, &kernel));
-    TRY(kryi_stage_launch(A, s, kernel, kryi_groups_for(A->dev, A->shape.type, A->shape.rows), more,
-                          count));
+    kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST];
+    const int64_t groups = kryi_groups_for(A->dev, A->shape.type, A->shape.rows);
+    TRY(kryi_launch(A->dev, kernel, groups, args, kryi_stage_args(A, s, more, count, args)));
 done:
     return st;
 }

@@ -124,9 +124,12 @@ static kry_status launch(const kryi_matrix *A, int first, int end, kryi_product 
 {
     kry_status st = KRY_OK;
 
+    kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST];
+
     for (const kryi_stage *s = A->stage + first; s < A->stage + end; s++) {
         const int64_t groups = sum ? s->sum_groups : s->groups;
-        TRY(kryi_stage_launch(A, s, s->kernel[product], groups, rest, count));
+        const size_t n = kryi_stage_args(A, s, rest, count, args);
+        TRY(kryi_launch(A->dev, s->kernel[product], groups, args, n));
         if (sum) sum->count += (cl_int)groups;
     }
 done:
@@ -188,7 +191,9 @@ static kry_status matrix_apply_direction(void *self, const kryi_direction *d, kr
 
     if (!A->stage[0].fuses) {
         TRY(kryi_direction_run(d, p));
-        return matrix_apply_dot(A, p, q, sum);
+        sum->count = 0;
+        return launch(A, 0, A->stages, KRY_APPLY_DOT, ARGS(ARG_VEC(p), ARG_VEC(q), ARG_SUM(sum)),
+                      sum);
     }
     sum->count = 0;
     kryi_direction_args(d, first);

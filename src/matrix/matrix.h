@@ -312,9 +312,9 @@ kry_status kryi_matrix_kernels(kryi_matrix *A, kry_type stored);
 /* All defines of a stage, for the format's own kernels in the same program. */
 void kryi_stage_defines(const kryi_matrix *A, const kryi_stage *s, kry_type stored,
                         char text[KRY_STAGE_DEFINES]);
-/* Enqueue a kernel of a stage, whose arguments are its structure, the numbers and `rest`. */
-kry_status kryi_stage_launch(const kryi_matrix *A, const kryi_stage *s, kryi_kernel *kernel,
-                             int64_t groups, const kry_arg *rest, size_t count);
+/* The arguments of a kernel of a stage: its structure, the numbers and `rest`. Returns how many. */
+size_t kryi_stage_args(const kryi_matrix *A, const kryi_stage *s, const kry_arg *rest, size_t count,
+                       kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST]);
 /* Send the numbers of the sorted matrix to the device, which are finite. row_ptr: its rows, read in flux form only. On
  * failure the old numbers stay. */
 kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row_ptr,

@@ -142,10 +142,9 @@ void kryi_stage_defines(const kryi_matrix *A, const kryi_stage *s, kry_type stor
              stored == A->shape.type || s->no_values ? "" : " -DVAL=float");
 }
 
-kry_status kryi_stage_launch(const kryi_matrix *A, const kryi_stage *s, kryi_kernel *kernel,
-                             int64_t groups, const kry_arg *rest, size_t count)
+size_t kryi_stage_args(const kryi_matrix *A, const kryi_stage *s, const kry_arg *rest, size_t count,
+                       kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST])
 {
-    kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST];
     size_t n = 0;
 
     for (; n < (size_t)s->count; n++)
@@ -154,7 +153,7 @@ kry_status kryi_stage_launch(const kryi_matrix *A, const kryi_stage *s, kryi_ker
     if (!s->no_values) args[n++] = (kry_arg)ARG(A->val);
     if (!s->adds) args[n++] = (kry_arg)ARG(A->surplus);
     memcpy(args + n, rest, count * sizeof *rest);
-    return kryi_launch(A->dev, kernel, groups, args, n + count);
+    return n + count;
 }
 
 kry_status kryi_matrix_kernels(kryi_matrix *A, kry_type stored)

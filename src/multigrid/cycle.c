@@ -410,22 +410,30 @@ done:
     return st;
 }
 
-/* x := M b, or full multigrid, with levels whose vectors are not the caller's: in single, while b and x are in double, or
- * with the numbers of other parts around. */
-static kry_status cycle_apart(kryi_hierarchy *H, bool is_full, const kry_vec *b, kry_vec *x,
-                              kryi_cycle_sums s)
+kry_status kryi_cycle_run(kryi_hierarchy *H, bool is_full, const kry_vec *b, kry_vec *x,
+                          kryi_cycle_sums s)
 {
     kry_status st = KRY_OK;
     const kryi_rung *g = H->rung;
     kryi_narrow *N = H->narrow;
     const kry_op *A = g->level.A;
     const bool widens = N && H->widens && b->k == 1;
-    kry_vec own_b = columns_of(H, g->b), own_x = columns_of(H, g->x);
+    const visit_kind finest = { .shape = H->cycle.shape, .but_one = widens };
     kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
 
+    TRY(make_room(H, b->k));
+    if (!is_full && kryi_rung_has_narrow_passes(g)) return by_narrow_passes(H, b, x, s);
+    if (!g->b) {
+        H->dots = s.dots;
+        st = is_full ? full(H, b, x, false) : visit(H, 0, finest, b, x);
+        H->dots = NULL;
+        return st;
+    }
+    /* The levels' vectors are not the caller's: they are in single, while b and x are in double, or have the numbers of
+     * other parts around. */
+    kry_vec own_b = columns_of(H, g->b), own_x = columns_of(H, g->x);
     if (N) TRY(kryi_narrow_measure(N, b, s.known));
     TRY(bring_in(H, b, &own_b));
-    const visit_kind finest = { .shape = H->cycle.shape, .but_one = widens };
     TRY(is_full ? full(H, &own_b, &own_x, widens) : visit(H, 0, finest, &own_b, &own_x));
     if (widens) {
         const kry_vec iterate = columns_of(H, g->work);
@@ -434,30 +442,6 @@ static kry_status cycle_apart(kryi_hierarchy *H, bool is_full, const kry_vec *b,
     } else {
         TRY(bring_out(H, b, &own_x, x, sum));
     }
-done:
-    return st;
-}
-
-kry_status kryi_cycle_run(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, kryi_cycle_sums s)
-{
-    kry_status st = KRY_OK;
-
-    TRY(make_room(H, b->k));
-    if (kryi_rung_has_narrow_passes(H->rung)) return by_narrow_passes(H, b, x, s);
-    if (H->rung[0].b) return cycle_apart(H, false, b, x, s);
-    H->dots = s.dots;
-    st = visit(H, 0, (visit_kind){ .shape = H->cycle.shape }, b, x);
-done:
-    H->dots = NULL;
-    return st;
-}
-
-kry_status kryi_hierarchy_full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x)
-{
-    kry_status st = KRY_OK;
-
-    TRY(make_room(H, b->k));
-    st = H->rung[0].b ? cycle_apart(H, true, b, x, (kryi_cycle_sums){ 0 }) : full(H, b, x, false);
 done:
     return st;
 }

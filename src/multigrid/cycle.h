@@ -57,7 +57,15 @@ typedef struct kryi_cycle_sums {
     kry_sum *dots;        /* := (b.x, b.b); NULL: not asked for */
     const kry_sum *known; /* a pair whose second number is b.b; NULL: nobody knows */
 } kryi_cycle_sums;
-/* x := M b; of several columns only where a cycle takes them, and without sums. The first time with k columns waits. */
-kry_status kryi_cycle_run(kryi_hierarchy *H, const kry_vec *b, kry_vec *x, kryi_cycle_sums sums);
+/*
+ * x := M b; of several columns only where a cycle takes them, and without sums. The first time with k columns waits.
+ *
+ *   is_full  x := the approximation of A^-1 b by full multigrid: the coarsest level's solution, prolongated to one level after
+ *            the other, on each of which it goes through a cycle; without sums
+ *
+ * Source  A. Brandt, Math. Comp. 31 (1977), 333-390, section 6
+ */
+kry_status kryi_cycle_run(kryi_hierarchy *H, bool is_full, const kry_vec *b, kry_vec *x,
+                          kryi_cycle_sums sums);
 
 #endif

@@ -240,19 +240,19 @@ done:
 static kry_status cycle_run(void *self, const kry_vec *r, kry_vec *z)
 {
     kry_vec x = kryi_vec_borrow(z);
-    return kryi_cycle_run(self, r, &x, (kryi_cycle_sums){ 0 });
+    return kryi_cycle_run(self, false, r, &x, (kryi_cycle_sums){ 0 });
 }
 
 static kry_status cycle_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_vec x = kryi_vec_borrow(z);
-    return kryi_cycle_run(self, r, &x, (kryi_cycle_sums){ .dots = sum });
+    return kryi_cycle_run(self, false, r, &x, (kryi_cycle_sums){ .dots = sum });
 }
 
 static kry_status cycle_apply_dots_again(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     kry_vec x = kryi_vec_borrow(z);
-    return kryi_cycle_run(self, r, &x, (kryi_cycle_sums){ .dots = sum, .known = sum });
+    return kryi_cycle_run(self, false, r, &x, (kryi_cycle_sums){ .dots = sum, .known = sum });
 }
 
 static kry_status cycle_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)

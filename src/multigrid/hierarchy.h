@@ -117,13 +117,5 @@ kry_status kryi_hierarchy_create(const kryi_family *family, const kry_op *A,
                                  const kry_cycle_params *cycle, const void *params, kry_op **M);
 /* What is behind an operator that was made here; NULL: it is none. */
 kryi_hierarchy *kryi_hierarchy_of(const kry_op *op);
-/*
- * x := the approximation of A^-1 b by full multigrid: the coarsest level's solution, prolongated to one level
- * after the other, on each of which it goes through a cycle. b and x have the finest level's size, and do
- * not overlap.
- *
- * Source  A. Brandt, Math. Comp. 31 (1977), 333-390, section 6
- */
-kry_status kryi_hierarchy_full(kryi_hierarchy *H, const kry_vec *b, kry_vec *x);
 
 #endif

@@ -268,6 +268,7 @@ kry_status kryi_op_run_residual(const kry_op *op, const kry_vec *b, const kry_ve
 {
     kry_status st = KRY_OK;
 
+    if (b->k == 1 && op->table->residual) return op->table->residual(op->self, b, x, r);
     if (b->k == 1 || !op->table->apply_block) return residual_by_column(op, b, x, r);
     if (op->fused->residual_block) return op->fused->residual_block(op->self, b, x, r);
     if (!kryi_vec_overlap(b, r)) TRY(kry_vec_copy(b, r));
