@@ -263,6 +263,12 @@ const kryi_field kryi_pcg_fields[] = {
     { 0 },
 };
 
+kry_status kry_pcg_create(const kry_op *A, const kry_pcg_params *params, kry_op **solver)
+{
+    kry_status st = GIVEN(solver);
+    return st < 0 ? st : kryi_method_create(&kryi_pcg_method, A, params, 0, solver);
+}
+
 kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
                               const kry_pcg_params *params, int64_t width, kry_op **solver)
 {

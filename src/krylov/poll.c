@@ -90,6 +90,36 @@ static const kryi_cycle *first_not_ended(const kryi_poll *poll)
     return c;
 }
 
+kry_status kryi_poll_read(const kryi_poll *poll, cl_mem scalars, double v[STATE_SIZE])
+{
+    kry_status st = KRY_OK;
+    const kry_type acc = kryi_acc_type(poll->dev);
+    double room[STATE_SIZE];
+
+    TRY(kryi_buffer_read(poll->dev, scalars, 0, STATE_SIZE * kryi_acc_size(poll->dev), room));
+    for (int i = 0; i < STATE_SIZE; i++) v[i] = kryi_number_at(acc, room, i);
+done:
+    return st;
+}
+
+/* Go on along the last direction: its r'z is in the units of the last cycle. Waits. */
+static kry_status rescale_step(kryi_poll *poll, double ratio)
+{
+    kry_status st = KRY_OK;
+    kryi_scalar scalars[STATE_SIZE];
+    double v[STATE_SIZE];
+
+    TRY(kryi_poll_read(poll, poll->step, v));
+    v[STATE_STOP] = KRY_END_NONE;
+    for (int i = STATE_RHO; i <= STATE_RHO_REST; i++) v[i] *= ratio;
+    for (int i = 0; i < STATE_SIZE; i++)
+        kryi_number_put(kryi_acc_type(poll->dev), scalars, i, v[i]);
+    TRY(kryi_buffer_write(poll->dev, poll->step, 0, STATE_SIZE * kryi_acc_size(poll->dev),
+                          scalars));
+done:
+    return st;
+}
+
 /* Nothing that was enqueued still reads what an earlier cycle began with: the host has waited since. */
 static kry_status write_scalars(kryi_poll *poll)
 {
@@ -107,7 +137,8 @@ static kry_status write_scalars(kryi_poll *poll)
         kryi_number_put(acc, first, j * STATE_SIZE + STATE_TARGET, c[j].goal * c[j].goal);
     }
     TRY(kryi_buffer_write_later(poll->dev, poll->state, 0, bytes, first));
-    if (!c->goes_on) TRY(kryi_buffer_write_later(poll->dev, poll->step, 0, bytes, first));
+    TRY(c->goes_on ? rescale_step(poll, c->unit_ratio)
+                   : kryi_buffer_write_later(poll->dev, poll->step, 0, bytes, first));
 done:
     return st;
 }
@@ -118,7 +149,7 @@ kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*ch
     kry_status st = KRY_OK;
 
     poll->c = c, poll->check = check, poll->self = self;
-    poll->iteration = poll->slot = 0, poll->due = false;
+    poll->iteration = poll->slot = 0, poll->due = false, poll->seen_at = -1;
     poll->target2 = kryi_scalar_of(poll->dev, c->goal * c->goal);
     poll->start = first_not_ended(poll)->stopping->iteration;
     if (poll->start == 0) poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kryi_now();
@@ -128,18 +159,6 @@ kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*ch
     poll->current = 0;
     poll->batch[0] = poll->batch[1] = (kryi_poll_batch){ .first = poll->start };
     TRY(write_scalars(poll));
-done:
-    return st;
-}
-
-kry_status kryi_poll_read(const kryi_poll *poll, cl_mem scalars, double v[STATE_SIZE])
-{
-    kry_status st = KRY_OK;
-    const kry_type acc = kryi_acc_type(poll->dev);
-    double room[STATE_SIZE];
-
-    TRY(kryi_buffer_read(poll->dev, scalars, 0, STATE_SIZE * kryi_acc_size(poll->dev), room));
-    for (int i = 0; i < STATE_SIZE; i++) v[i] = kryi_number_at(acc, room, i);
 done:
     return st;
 }
@@ -241,6 +260,38 @@ static double expected_left(const kryi_poll *poll, const kryi_cycle *c)
     double all = (log(s->history[0]) - here) / (double)last;
     double rate = fmax(recent, all);
     return rate > 0 ? (here - log(goal)) / rate - (double)(s->iteration - last) : KRY_POLL_BATCH;
+}
+
+/* Whether the residual that the last step has left may be the last one, if residuals go on falling as they did: by the
+ * mean rate up to the last one that the host knows, or by the rate there, if that is faster. */
+static bool end_may_be_near(const kryi_poll *poll)
+{
+    const kryi_stopping *s = poll->c->stopping;
+    const double margin = 2.5; /* iterations */
+    int64_t at = s->history_count - 1;
+    double norm = at > poll->start ? s->history[at] / s->unit : 0;
+    double before = at > poll->start ? s->history[at - 1] / s->unit : 0;
+
+    if (poll->seen_at >= at) at = poll->seen_at, norm = before = poll->seen;
+    if (at <= poll->start) return true;
+    const double mean = log(poll->c->norm / norm) / (double)(at - poll->start);
+    const double rate = fmax(mean, log(before / norm));
+    const double left = log(norm / poll->c->goal) / rate - (double)(s->iteration - at);
+    return !(rate > 0 && left >= margin);
+}
+
+kry_status kryi_poll_look_ahead(kryi_poll *poll, kry_sum *sums)
+{
+    kry_status st = KRY_OK;
+    const double rounding = 1e-6; /* the device adds up in another order */
+    double sum[2];
+
+    if (!poll->one_by_one || !end_may_be_near(poll)) return KRY_OK;
+    TRY(kryi_sum_read(poll->c->r->layout, sums, sum));
+    poll->seen_at = poll->c->stopping->iteration, poll->seen = sqrt(sum[1]);
+    poll->due = poll->seen <= (1 - rounding) * poll->c->goal;
+done:
+    return st;
 }
 
 /* Short batches while iterations take long, so that little is enqueued past the end; long ones

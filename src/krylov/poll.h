@@ -41,9 +41,12 @@ typedef struct kryi_poll {
     double polled_at;    /* seconds */
     int64_t check_every; /* 0: chosen by how long iterations take */
     bool each_iteration; /* test each iteration, and wait: they take longer than that */
-    bool
-        one_by_one; /* batches of one iteration: they take so long that the host is not to run ahead */
-    bool due;       /* the method has seen the end: test the next iterate */
+    /* True if iterations take so long that the host is not to run ahead: batches of one iteration, and
+     * kryi_poll_look_ahead. */
+    bool one_by_one;
+    bool due;            /* the end was seen: test the next iterate */
+    int64_t seen_at;     /* the last iteration whose ||r|| the host has waited for; -1: none */
+    double seen;         /* this norm */
     int64_t start;       /* iteration that the cycle under way began with */
     kryi_scalar target2; /* of the cycle under way: the goal of one column, squared */
     /* The iteration to enqueue or, for `check`, to test: its squared residual goes to history[slot]. */
@@ -56,11 +59,14 @@ typedef struct kryi_poll {
 kry_status kryi_poll_create(const kryi_krylov *K, int columns, kryi_poll *poll);
 void kryi_poll_release(kryi_poll *poll);
 /* A cycle begins, with zeros for scalars, but the target of each column and, of those that are over, a reason
- * to stop; `step` is left if the cycle goes on along the last direction. */
+ * to stop; if the cycle goes on along the last direction `step` has what it had, in the units of this cycle. */
 kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*check)(void *self),
                            void *self);
 /* Whether to enqueue another iteration, poll->iteration. If not, the cycle is over, and stopping says where and why. */
 kry_status kryi_poll_next(kryi_poll *poll, bool *go);
+/* The last step has left a residual r and, second of `sums`, r'r. Where the end may be near, and iterations take long, wait for that
+ * sum: poll->due if ||r|| is small enough, so that the method need not precondition r. */
+kry_status kryi_poll_look_ahead(kryi_poll *poll, kry_sum *sums);
 /* The scalars that poll->state or poll->step have now, of one column. Waits. */
 kry_status kryi_poll_read(const kryi_poll *poll, cl_mem scalars, double v[STATE_SIZE]);
 /* A cycle ends for a reason of its method's: test the residual that it has come to. Waits. */

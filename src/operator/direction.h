@@ -54,6 +54,7 @@ enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH, KRY_X_ADDS_OLD };
 /* alpha := rho / p.Ap and what follows, for the p of the direction before */
 struct kryi_step {
     const kry_vec *p, *old;
+    const kry_vec *q;   /* A p; NULL: the operator forms it again */
     const kry_sum *pq;  /* p.Ap */
     cl_mem state, step; /* as in kryi_direction, the other way round */
     cl_int update;      /* KRY_X_... */
@@ -69,5 +70,14 @@ enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
 /* The arguments that begin_step() takes, in its order; `drift`: and DRIFT_ARGUMENTS of direction.clh behind them. Returns
  * how many. */
 size_t kryi_step_args(const kryi_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
+/* x += alpha p, r -= alpha q, z := d .* r and sum := the pair (r.z, r.r), of one column or of several.
+ *   kernel  pcg_step of pcg.cl for an x that is aligned */
+kry_status kryi_step_run(const kryi_step *s, kryi_kernel *kernel, kry_vec *x, kry_vec *r,
+                         kry_sum *sum);
+/* After `done` steps from iteration `start` on, which left x waiting in every second one: what it still waits for. Of several
+ * columns some may have done fewer. Waits.
+ *   first  the direction of the first step */
+kry_status kryi_step_catch_up(const kryi_step *s, const kry_vec *first, int64_t start, int64_t done,
+                              kry_vec *x);
 
 #endif

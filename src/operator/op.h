@@ -69,6 +69,8 @@ typedef struct kryi_op_fused {
     /* Get ready for those two with vectors and sums of several columns, which begin at multiples of p->ld or
      * x->ld. NULL: they take one. */
     kry_status (*prepare_columns)(void *self);
+    /* Whether so many columns gain from those two for all of them at once, where nothing preconditions. */
+    bool (*columns_gain)(void *self, int columns);
 
     /* Make conjugate gradients in one kernel (resident.h), preconditioned by M; NULL: by none. Waits.
      * Returns  KRY_ERR_UNSUPPORTED if that cannot be done, or would be slower. */
@@ -199,6 +201,11 @@ static inline bool kryi_op_is_singular(const kry_op *op)
 typedef kry_status kryi_plain_apply(void *self, const kry_vec *x, kry_vec *y);
 kry_status kryi_op_apply_by(kryi_plain_apply *run, void *self, double alpha, const kry_vec *x,
                             double beta, kry_vec *y);
+/* The diagonal that op multiplies by; NULL: op is none, or NULL. */
+static inline const kry_vec *kryi_op_as_diagonal(const kry_op *op)
+{
+    return op && op->table->as_diagonal ? op->table->as_diagonal(op->self) : NULL;
+}
 /* The function that applies the transpose of op, which is op->table->apply if it is symmetric; NULL: op offers no transpose. */
 typedef kry_status kryi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
 kryi_apply *kryi_op_transpose(const kry_op *op);

@@ -23,22 +23,17 @@ typedef struct poisson {
     kry_op *jacobi;     /* D^-1; NULL if the diagonal is one number */
 } poisson;
 
-static const kry_vec *inverse_of(const poisson *M)
-{
-    return M->jacobi ? M->jacobi->table->as_diagonal(M->jacobi->self) : NULL;
-}
-
 static kry_status poisson_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     poisson *M = self;
-    const kryi_incomplete how = { alpha, beta, inverse_of(M) };
+    const kryi_incomplete how = { alpha, beta, kryi_op_as_diagonal(M->jacobi) };
     return kryi_stencil_incomplete(M->grid, &how, x, y, NULL);
 }
 
 static kry_status poisson_apply_dots(void *self, const kry_vec *r, kry_vec *z, kry_sum *sum)
 {
     poisson *M = self;
-    const kryi_incomplete how = { 1, 0, inverse_of(M) };
+    const kryi_incomplete how = { 1, 0, kryi_op_as_diagonal(M->jacobi) };
     return kryi_stencil_incomplete(M->grid, &how, r, z, sum);
 }
 

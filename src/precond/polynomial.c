@@ -111,7 +111,7 @@ static bool polynomial_as_polynomial(void *self, kryi_polynomial *p)
 
     if (!M->sweep.M || M->degree > KRY_POLYNOMIAL_DEGREE) return false;
     *p = (kryi_polynomial){ .A = M->sweep.A,
-                            .d = M->sweep.M->table->as_diagonal(M->sweep.M->self),
+                            .d = kryi_op_as_diagonal(M->sweep.M),
                             .degree = M->degree };
     p->c[0] = first_step(M, &rho);
     for (int k = 1; k <= M->degree; k++) next_step(M, &rho, &p->c[2 * k - 1], &p->c[2 * k]);

@@ -64,11 +64,6 @@ kry_status kryi_relaxer_update(kryi_relaxer *w)
     return w->M ? kry_op_update(w->M, NULL) : KRY_OK;
 }
 
-static const kry_vec *diagonal_of(const kryi_relaxer *w)
-{
-    return w->M->table->as_diagonal(w->M->self);
-}
-
 /* Whether A does the whole step. */
 static bool in_one_pass(const kryi_relaxer *w, const kryi_relax *s, const kry_vec *y,
                         const kry_sum *sum)
@@ -91,7 +86,7 @@ static kry_status run_sweep(kryi_relaxer *w, const kryi_relax *s, const kry_vec 
 {
     kry_status st = KRY_OK;
     kryi_kernel *sweep = w->sweep;
-    const kry_vec *d = diagonal_of(w);
+    const kry_vec *d = kryi_op_as_diagonal(w->M);
     const kry_vec *x = s->x ? s->x : s->b, *old = s->old && s->c0 != 0 ? s->old : x;
     const cl_int has_x = s->x != NULL, has_old = old != x, sums = sum ? sum->width : 0;
     kryi_scalar c0 = kryi_scalar_of(y->dev, s->c0), c1 = kryi_scalar_of(y->dev, s->c1);
@@ -154,7 +149,7 @@ kry_status kryi_relaxer_run(kryi_relaxer *w, const kryi_relax *s, kry_vec *y, kr
     if (!w->M && y->k > 1) return relax_by_column(w, s, y);
     if (!w->M) return w->A->fused->relax(w->A->self, s, y, sum);
     if (in_one_pass(w, s, y, sum))
-        return w->A->fused->relax_by(w->A->self, s->c1, diagonal_of(w), s->b, s->x, y);
+        return w->A->fused->relax_by(w->A->self, s->c1, kryi_op_as_diagonal(w->M), s->b, s->x, y);
     kry_vec room = { 0 };
     if (s->x) {
         TRY(kryi_vec_take(&w->residual, y->k, &room));
