@@ -139,43 +139,39 @@ void take_symmetric(global const TOTAL *total, local ACC *G)
 #define TILES  (ACROSS * ACROSS) // as src/krylov/block_cg.c has it
 #define EACH_OF_TILE(a) UNROLLED for (int a = 0; a < TILE; a++)
 
-// sum[a][b] += x_a y_b for columns i + a of X and j + b of Y; those behind the last one count for nothing.
-#define ADD_PRODUCTS(V, TYPE, LOAD, sum)                                                          \
-    {                                                                                             \
-        TYPE x_row[TILE], y_row[TILE];                                                            \
-        EACH_OF_TILE(a) x_row[a] = LOAD((X + min(i_tile + a, WIDTH - 1) * pitch));                \
-        EACH_OF_TILE(b) y_row[b] = LOAD((Y + min(j_tile + b, WIDTH - 1) * pitch));                \
-        EACH_OF_TILE(a) EACH_OF_TILE(b) ADD_PRODUCT##V(sum[a][b], x_row[a], y_row[b]);            \
-    }
+// sum[a][b] += x_a y_b for piece i of columns i_tile + a of X and j_tile + b of Y; those behind the last one count for nothing.
+INLINED void add_products(long i, const int whole, int i_tile, int j_tile, long pitch, global const REAL *X, global const REAL *Y,
+                          piece_sum (*sum)[TILE])
+{
+    VEC x_row[TILE], y_row[TILE];
+    EACH_OF_TILE(a) x_row[a] = load_piece(X + min(i_tile + a, WIDTH - 1) * pitch, i, whole);
+    EACH_OF_TILE(b) y_row[b] = load_piece(Y + min(j_tile + b, WIDTH - 1) * pitch, i, whole);
+    EACH_OF_TILE(a) EACH_OF_TILE(b) add_product(&sum[a][b], x_row[a], y_row[b], whole);
+}
 
 // part[share]: X'Y, WIDTH-by-WIDTH. 2 words for each column.
 kernel void block_cg_gram(long n, long pitch, global const ACC *restrict small, global const REAL *restrict X,
                           global const REAL *restrict Y, global TOTAL *restrict part)
 {
     local TOTAL lane[TILE * WG];
-    const TOTAL nothing = NO_TOTAL;
     const int l = get_local_id(0), tile = get_group_id(0) % TILES, share = get_group_id(0) / TILES;
     const int shares = get_num_groups(0) / TILES, i_tile = tile / ACROSS * TILE, j_tile = tile % ACROSS * TILE;
-    TOTAL sum[TILE][TILE];
+    piece_sum sum[TILE][TILE];
 
     if (small[GOES_ON] == 0) return; // all work-items of a group alike
-    EACH_OF_TILE(a) EACH_OF_TILE(b) sum[a][b] = nothing;
+    EACH_OF_TILE(a) EACH_OF_TILE(b) begin_sum(&sum[a][b]);
 #ifdef KRY_CPU
     const long vectors = n / VW, end = vectors * (share + 1) / shares;
-    const TOTALV nothing_v = NO_TOTALV;
-    TOTALV sums[TILE][TILE];
-    EACH_OF_TILE(a) EACH_OF_TILE(b) sums[a][b] = nothing_v;
-    for (long i = vectors * share / shares; i < end; i++) ADD_PRODUCTS(V, VEC, VLOAD, sums)
-    for (long i = share + 1 < shares ? n : vectors * VW; i < n; i++) ADD_PRODUCTS(, REAL, SLOAD, sum)
-    EACH_OF_TILE(a) EACH_OF_TILE(b) sum[a][b] = ALL_LANES(sums[a][b], sum[a][b]);
+    for (long i = vectors * share / shares; i < end; i++) add_products(i, 1, i_tile, j_tile, pitch, X, Y, sum);
+    for (long i = share + 1 < shares ? n : vectors * VW; i < n; i++) add_products(i, 0, i_tile, j_tile, pitch, X, Y, sum);
 #else
-    for (long i = share * WG + l; i < n; i += shares * WG) ADD_PRODUCTS(, REAL, SLOAD, sum)
+    for (long i = share * WG + l; i < n; i += shares * WG) add_products(i, 0, i_tile, j_tile, pitch, X, Y, sum);
 #endif
     part += share * SQUARE;
     EACH_OF_TILE(a)
     {
         BARRIER();
-        EACH_OF_TILE(b) lane[b * WG + l] = sum[a][b];
+        EACH_OF_TILE(b) lane[b * WG + l] = whole_sum(&sum[a][b]);
         for (int step = WG / 2; step > 0; step /= 2) {
             BARRIER();
             if (l < step) {

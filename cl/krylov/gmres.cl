@@ -15,6 +15,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 
 // What stands in `scalars`, for m steps: how many columns are complete; the residual of that many steps, and
 // of one less; |w / alpha|^2 and norm of the last step; the sums; h of the last step; cosines and sines of the rotations;
@@ -159,6 +160,20 @@ kernel void gmres_rotate(int m, int j, int iteration, int slot, ACC target2,
     add_column(m, j, next, left, 0, cosine, sine, state, scalars);
 }
 
+// Piece i of u := by_u u - V s,  w := by_w w - V h - h_j u, where V has j columns
+INLINED void update(long i, const int whole, int j, long ld, global const REAL *V, local const REAL *s, local const REAL *h,
+                    REAL by_u, REAL by_w, REAL h_j, global REAL *u, global REAL *w)
+{
+    VEC u_i = by_u * load_piece(u, i, whole), w_i = by_w * load_piece(w, i, whole);
+    _Pragma("unroll 8") for (int c = 0; c < j; c++)
+    {
+        const VEC v_i = load_piece(V + c * ld, i, whole);
+        u_i -= s[c] * v_i, w_i -= h[c] * v_i;
+    }
+    store_piece(u_i, u, i, whole);
+    store_piece(w_i - h_j * u_i, w, i, whole);
+}
+
 // v_j := (u - V s) / alpha,  column j + 1 := (w / alpha - V h - v_j h_j) / norm
 kernel void gmres_update(long n, int m, int j, long ld, global const ACC *restrict state,
                          global const ACC *restrict scalars, global const REAL *restrict V,
@@ -172,19 +187,8 @@ kernel void gmres_update(long n, int m, int j, long ld, global const ACC *restri
     const REAL by_u = (REAL)by_alpha, by_w = (REAL)(by_alpha * by_norm), h_j = h[j];
     if ((int)state[STATE_STOP] != GO_ON) return;
     u += u0, w += w0;
-#define UPDATE(TYPE, LOAD, STORE)                       \
-    {                                                   \
-        TYPE u_i = by_u * LOAD(u), w_i = by_w * LOAD(w);   \
-        _Pragma("unroll 8")                             \
-        for (int c = 0; c < j; c++) {                   \
-            TYPE v_i = LOAD((V + c * ld));              \
-            u_i -= s[c] * v_i, w_i -= h[c] * v_i;       \
-        }                                               \
-        STORE(u_i, u);                                  \
-        STORE(w_i - h_j * u_i, w);                      \
-    }
-    FOR_VEC(i, n) UPDATE(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) UPDATE(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) update(i, 1, j, ld, V, s, h, by_u, by_w, h_j, u, w);
+    FOR_TAIL(i, n) update(i, 0, j, ld, V, s, h, by_u, by_w, h_j, u, w);
 }
 
 // R y = right for the steps that are complete; y by the columns of Z if `flexible`, else of V; what x has not
@@ -211,6 +215,15 @@ kernel void gmres_solve(int m, int flexible, global ACC *restrict scalars)
     }
 }
 
+// Piece i of t := [t +] V y, where V has k columns
+INLINED void combine(long i, const int whole, int k, long ld, global const REAL *V, local const REAL *y, int adds, global REAL *t)
+{
+    VEC t_i = 0;
+    if (adds) t_i = load_piece(t, i, whole);
+    _Pragma("unroll 8") for (int c = 0; c < k; c++) t_i += y[c] * load_piece(V + c * ld, i, whole);
+    store_piece(t_i, t, i, whole);
+}
+
 // t := [t +] the change of V y
 kernel void gmres_combine(long n, int m, int adds, long ld, global const ACC *restrict scalars,
                           global const REAL *restrict V, global REAL *restrict t, long t0)
@@ -220,14 +233,6 @@ kernel void gmres_combine(long n, int m, int adds, long ld, global const ACC *re
     for (int i = get_local_id(0); i < k; i += WG) y[i] = (REAL)scalars[CHANGE + i];
     BARRIER();
     t += t0;
-#define COMBINE(TYPE, LOAD, STORE)                                         \
-    {                                                                      \
-        TYPE t_i = 0;                                                      \
-        if (adds) t_i = LOAD(t);                                           \
-        _Pragma("unroll 8")                                                \
-        for (int c = 0; c < k; c++) t_i += y[c] * LOAD((V + c * ld));      \
-        STORE(t_i, t);                                                     \
-    }
-    FOR_VEC(i, n) COMBINE(VEC, VLOAD, VSTORE)
-    FOR_TAIL(i, n) COMBINE(REAL, SLOAD, SSTORE)
+    FOR_VEC(i, n) combine(i, 1, k, ld, V, y, adds, t);
+    FOR_TAIL(i, n) combine(i, 0, k, ld, V, y, adds, t);
 }

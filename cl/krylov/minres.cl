@@ -7,6 +7,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 
 // Behind STATE_VALUE: gamma = sqrt(z'v) and the one before, delta = z'A z / gamma^2, the last two rotations,
 // and eta, which is what is left of the first gamma. FOLLOWS: 0 in the first step of a cycle, whose gamma is a size
@@ -29,6 +30,15 @@ kernel void minres_begin(global const TOTAL *restrict part, int count, global AC
     step[FOLLOWS] = step[SIZE2] = 0;
 }
 
+// Piece i of old := by_q q - by_v v - by_old old
+INLINED void lanczos(long i, const int whole, REAL by_q, global const REAL *q, REAL by_v, global const REAL *v, REAL by_old,
+                     global REAL *old, piece_sum *square)
+{
+    const VEC next = by_q * load_piece(q, i, whole) - by_v * load_piece(v, i, whole) - by_old * load_piece(old, i, whole);
+    store_piece(next, old, i, whole);
+    add_product(square, next, next, whole);
+}
+
 // Test the residual; old := scale A z / gamma - delta / gamma v - gamma / old gamma old, the next v; part[group] :=
 // its square. With n = 0 the stopping test alone.
 kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int slot, ACC scale,
@@ -45,8 +55,8 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
     ACC rr = VALUE_OF(finish_sum(rr_part, rr_count, lane)), gamma = step[GAMMA];
     ACC delta = VALUE_OF(finish_sum(delta_part, delta_count, lane)) * scale / (gamma * gamma);
     int stop = (int)step[STATE_STOP], fresh = stop == GO_ON;
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    piece_sum vv;
+    begin_sum(&vv);
     TAKE_ROWS(first)
 
     if (fresh && rr <= step[STATE_TARGET])
@@ -68,16 +78,27 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
     const REAL by_old = (REAL)(gamma / step[GAMMA_OLD]);
     const long at = COLUMN_HERE * pitch + first;
     q += at, v += at, old += at;
-#define LANCZOS(TYPE, LOAD, STORE, V, total)                                  \
-    {                                                                         \
-        TYPE v_i = by_q * LOAD(q) - by_v * LOAD(v) - by_old * LOAD(old);      \
-        STORE(v_i, old);                                                      \
-        ADD_PRODUCT##V(total, v_i, v_i);                                      \
-    }
-    FOR_VEC_SUMMED(i, n) LANCZOS(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) LANCZOS(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
+    FOR_VEC_SUMMED(i, n) lanczos(i, 1, by_q, q, by_v, v, by_old, old, &vv);
+    FOR_TAIL_SUMMED(i, n) lanczos(i, 0, by_q, q, by_v, v, by_old, old, &vv);
+    TOTAL sum = group_sum(whole_sum(&vv), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
+}
+
+// What minres_update multiplies vectors by.
+typedef struct update_factors {
+    REAL z, w, old, x, r, next;
+} update_factors;
+
+// Piece i of minres_update
+INLINED void update(long i, const int whole, const update_factors *by, global const REAL *z, global const REAL *w, global REAL *old,
+                    global const REAL *next, global REAL *x, global REAL *r, piece_sum *rr)
+{
+    const VEC w_i = by->z * load_piece(z, i, whole) - by->w * load_piece(w, i, whole) - by->old * load_piece(old, i, whole);
+    const VEC r_i = by->r * load_piece(r, i, whole) - by->next * load_piece(next, i, whole);
+    store_piece(load_piece(x, i, whole) + by->x * w_i, x, i, whole);
+    store_piece(w_i, old, i, whole);
+    store_piece(r_i, r, i, whole);
+    add_product(rr, r_i, r_i, whole);
 }
 
 // The next gamma and rotation; unless A M maps r to less than ask ||A M|| ||r||: old := (z / gamma - alpha_3 old - alpha_2 w) / alpha_1, the next w;
@@ -96,8 +117,9 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, ACC ask, gl
     const ACC gamma = state[GAMMA], delta = state[DELTA], eta = state[ETA];
     const ACC before = state[FOLLOWS] * gamma, size = ROUNDING * ROUNDING * (delta * delta + before * before);
     int stop = (int)state[STATE_STOP], fresh = stop == GO_ON;
-    TOTALV sums = NO_TOTALV;
-    TOTAL rest = NO_TOTAL;
+    update_factors by;
+    piece_sum rr;
+    begin_sum(&rr);
     TAKE_ROWS(first)
 
     if (fabs(square) <= size) square = 0; // nothing is left but rounding
@@ -123,21 +145,12 @@ kernel void minres_update(long n ROWS_PARAMS, long pitch, ACC scale, ACC ask, gl
         step[ETA] = -s * eta, step[FOLLOWS] = 1, step[SIZE2] = size2;
     }
     if (stop != GO_ON) n = 0;
-    const REAL by_z = (REAL)(1 / (gamma * a1)), by_w = (REAL)(a2 / a1), by_old = (REAL)(a3 / a1);
-    const REAL by_x = (REAL)(c * eta * scale), by_r = (REAL)(s * s), by_next = (REAL)(c * eta / a1);
+    by.z = (REAL)(1 / (gamma * a1)), by.w = (REAL)(a2 / a1), by.old = (REAL)(a3 / a1);
+    by.x = (REAL)(c * eta * scale), by.r = (REAL)(s * s), by.next = (REAL)(c * eta / a1);
     const long at = COLUMN_HERE * pitch + first;
     z += at, w += at, old += at, next += at, r += at, x += x0 + COLUMN_HERE * x_pitch + first;
-#define UPDATE(TYPE, LOAD, STORE, V, total)                                   \
-    {                                                                         \
-        TYPE w_i = by_z * LOAD(z) - by_w * LOAD(w) - by_old * LOAD(old);      \
-        TYPE r_i = by_r * LOAD(r) - by_next * LOAD(next);                     \
-        STORE(LOAD(x) + by_x * w_i, x);                                       \
-        STORE(w_i, old);                                                      \
-        STORE(r_i, r);                                                        \
-        ADD_PRODUCT##V(total, r_i, r_i);                                      \
-    }
-    FOR_VEC_SUMMED(i, n) UPDATE(VEC, VLOAD, VSTORE, V, sums)
-    FOR_TAIL_SUMMED(i, n) UPDATE(REAL, SLOAD, SSTORE, , rest)
-    TOTAL sum = group_sum(ALL_LANES(sums, rest), lane);
+    FOR_VEC_SUMMED(i, n) update(i, 1, &by, z, w, old, next, x, r, &rr);
+    FOR_TAIL_SUMMED(i, n) update(i, 0, &by, z, w, old, next, x, r, &rr);
+    TOTAL sum = group_sum(whole_sum(&rr), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }

@@ -9,6 +9,7 @@
 
 #include "common/kry.clh"
 #include "common/direction.clh"
+#include "common/piece.clh"
 
 #pragma kry part steps
 
@@ -43,6 +44,38 @@ kernel void pcg_check(DIRECTION_PARAMS)
 #define GROUP_HERE ((int)get_num_groups(0) - 1 - (int)get_group_id(0))
 #endif
 
+typedef struct step_sums {
+    piece_sum rz, rr, mean;
+} step_sums;
+
+// Piece i of pcg_step
+INLINED void step_piece(long i, const int whole, int update, const step_scalars *s, global const REAL *p, global const REAL *old,
+                        global const REAL *q, global REAL *x, global REAL *r, int scaled, global const REAL *d, global REAL *z,
+                        long drift_n, REAL drift, step_sums *sums)
+{
+    const REAL alpha = (REAL)s->alpha, by_p = (REAL)s->by_p, by_z = (REAL)s->by_z, by_old = (REAL)s->by_old;
+    VEC r_i = load_piece(r, i, whole);
+    if (update != X_WAITS) {
+        VEC x_i = load_piece(x, i, whole) + by_p * load_piece(p, i, whole);
+        if (by_z != 0) x_i += by_z * (scaled ? load_piece(d, i, whole) * r_i : r_i);
+        if (by_old != 0) x_i += by_old * load_piece(old, i, whole);
+        store_piece(x_i, x, i, whole);
+    }
+    r_i -= alpha * load_piece(q, i, whole);
+    if (drift_n) {
+        r_i -= drift;
+        add_piece(&sums->mean, r_i, whole);
+    }
+    store_piece(r_i, r, i, whole);
+    VEC z_i = r_i;
+    if (scaled) {
+        z_i = load_piece(d, i, whole) * r_i;
+        store_piece(z_i, z, i, whole);
+    }
+    add_product(&sums->rz, r_i, z_i, whole);
+    add_product(&sums->rr, r_i, r_i, whole);
+}
+
 // alpha := rho / p.q,  x += alpha p,  r -= alpha q,  part[group] := (r.z, r.r) with z := d .* r, which is written for the
 // next direction. d NULL: z is r itself; an M that is no diagonal sums again after its own launches. drift_n: see
 // direction.clh. On CPUs x may wait for the next step (see begin_step).
@@ -63,42 +96,18 @@ kernel void pcg_step(long n ROWS_PARAMS, STEP_PARAMS, DRIFT_ARGUMENTS, global co
     drift_part += column * drift_count, drift_out += column * groups, part += column * groups;
     const REAL drift = (REAL)finish_drift(drift_part, drift_count, drift_n, lane);
     const int stop = begin_step(STEP_PASS, lane, &s);
-    const REAL alpha = (REAL)s.alpha, by_p = (REAL)s.by_p, by_z = (REAL)s.by_z, by_old = (REAL)s.by_old;
     TAKE_ROWS(first)
     if (stop != GO_ON) n = 0; // not a return: the barriers below are for all
     const long at = first + column * pitch;
     x += x0 + first + column * x_pitch, r += at, p += at, q += at, old += at, z += at, d += first;
-    TOTALV srz = NO_TOTALV, srr = NO_TOTALV, mean = NO_TOTALV;
-    TOTAL trz = NO_TOTAL, trr = NO_TOTAL, rest = NO_TOTAL;
-#define STEP(TYPE, LOAD, STORE, V, rz, rr, rm)                           \
-    {                                                                    \
-        TYPE r_i = LOAD(r);                                              \
-        if (update != X_WAITS) {                                         \
-            TYPE x_i = LOAD(x) + by_p * LOAD(p);                         \
-            if (by_z != 0) x_i += by_z * (scaled ? LOAD(d) * r_i : r_i); \
-            if (by_old != 0) x_i += by_old * LOAD(old);                  \
-            STORE(x_i, x);                                               \
-        }                                                                \
-        r_i -= alpha * LOAD(q);                                          \
-        if (drift_n) {                                                   \
-            r_i -= drift;                                                \
-            ADD##V(rm, r_i);                                             \
-        }                                                                \
-        STORE(r_i, r);                                                   \
-        TYPE z_i = r_i;                                                  \
-        if (scaled) {                                                    \
-            z_i = LOAD(d) * r_i;                                         \
-            STORE(z_i, z);                                               \
-        }                                                                \
-        ADD_PRODUCT##V(rz, r_i, z_i);                                    \
-        ADD_PRODUCT##V(rr, r_i, r_i);                                    \
-    }
-    FOR_VEC_SUMMED(i, n) STEP(VEC, VLOAD, VSTORE, V, srz, srr, mean)
-    FOR_TAIL_SUMMED(i, n) STEP(REAL, SLOAD, SSTORE, , trz, trr, rest)
+    step_sums sums;
+    begin_sum(&sums.rz), begin_sum(&sums.rr), begin_sum(&sums.mean);
+    FOR_VEC_SUMMED(i, n) step_piece(i, 1, update, &s, p, old, q, x, r, scaled, d, z, drift_n, drift, &sums);
+    FOR_TAIL_SUMMED(i, n) step_piece(i, 0, update, &s, p, old, q, x, r, scaled, d, z, drift_n, drift, &sums);
 
-    const TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
+    const TOTAL2 sum = group_sum2(BOTH(whole_sum(&sums.rz), whole_sum(&sums.rr)), lane);
     if (get_local_id(0) == 0 && stop == GO_ON) part[GROUP_HERE] = sum;
-    keep_drift(ALL_LANES(mean, rest), stop == GO_ON, drift_out + GROUP_HERE, drift_n, lane);
+    keep_drift(whole_sum(&sums.mean), stop == GO_ON, drift_out + GROUP_HERE, drift_n, lane);
 }
 
 #pragma kry part a beta of its own

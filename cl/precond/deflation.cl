@@ -8,6 +8,7 @@
 // sub-domain s. NULL: one mode, of ones, which is not stored.
 
 #include "common/kry.clh"
+#include "common/piece.clh"
 
 // ---- w := Z'v ----
 
@@ -134,17 +135,25 @@ kernel void deflation_prolong(long n, global const LABEL *restrict label, int mo
     }
 }
 
-#if VW == 1
-#define GATHER(c, l) (c)[(l)[0]]
-#elif VW == 2
-#define GATHER(c, l) (VEC)((c)[(l)[0]], (c)[(l)[1]])
-#elif VW == 4
-#define GATHER(c, l) (VEC)((c)[(l)[0]], (c)[(l)[1]], (c)[(l)[2]], (c)[(l)[3]])
-#else
-#define GATHER(c, l)                                                                 \
-    (VEC)((c)[(l)[0]], (c)[(l)[1]], (c)[(l)[2]], (c)[(l)[3]], (c)[(l)[4]], (c)[(l)[5]], \
-          (c)[(l)[6]], (c)[(l)[7]])
-#endif
+// The numbers of c that the labels of piece i name.
+INLINED VEC gather(global const REAL *c, global const LABEL *label, long i, const int whole)
+{
+    if (!whole) return (VEC)(c[label[i]]);
+    VEC v;
+    REAL *number = (REAL *)&v;
+    UNROLLED for (int l = 0; l < VW; l++) number[l] = c[label[i * VW + l]];
+    return v;
+}
+
+// Piece i of deflation_correct
+INLINED void correct(long i, const int whole, global const LABEL *label, global const REAL *c, global const REAL *r,
+                     global REAL *z, piece_sum *rz, piece_sum *rr)
+{
+    const VEC z_i = load_piece(z, i, whole) + gather(c, label, i, whole), r_i = load_piece(r, i, whole);
+    store_piece(z_i, z, i, whole);
+    add_product(rz, r_i, z_i, whole);
+    add_product(rr, r_i, r_i, whole);
+}
 
 // z += Z c, part[group] := (r.z, r.r)
 kernel void deflation_correct(long n, global const LABEL *restrict label,
@@ -153,20 +162,13 @@ kernel void deflation_correct(long n, global const LABEL *restrict label,
                               global TOTAL2 *restrict part)
 {
     local TOTAL2 lane[WG];
-    TOTALV srz = NO_TOTALV, srr = NO_TOTALV;
-    TOTAL trz = NO_TOTAL, trr = NO_TOTAL;
+    piece_sum rz, rr;
+    begin_sum(&rz), begin_sum(&rr);
     c += c0, r += r0, z += z0;
-#define CORRECT(TYPE, LOAD, STORE, C, V, rz, rr)      \
-    {                                                 \
-        TYPE z_i = LOAD(z) + C, r_i = LOAD(r);        \
-        STORE(z_i, z);                                \
-        ADD_PRODUCT##V(rz, r_i, z_i);                 \
-        ADD_PRODUCT##V(rr, r_i, r_i);                 \
-    }
-    FOR_VEC(i, n) CORRECT(VEC, VLOAD, VSTORE, GATHER(c, label + i * VW), V, srz, srr)
-    FOR_TAIL(i, n) CORRECT(REAL, SLOAD, SSTORE, c[label[i]], , trz, trr)
+    FOR_VEC(i, n) correct(i, 1, label, c, r, z, &rz, &rr);
+    FOR_TAIL(i, n) correct(i, 0, label, c, r, z, &rz, &rr);
 
-    TOTAL2 sum = group_sum2(BOTH(ALL_LANES(srz, trz), ALL_LANES(srr, trr)), lane);
+    TOTAL2 sum = group_sum2(BOTH(whole_sum(&rz), whole_sum(&rr)), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
 }
 
@@ -184,7 +186,7 @@ kernel void deflation_add(long n, global const LABEL *restrict label, int modes,
     if (mode) {
         FOR_EACH(i, n) z[i] += number_at(i, label, modes, mode, ld, c);
     } else {
-        FOR_VEC(i, n) STV(LDV(z, i) + GATHER(c, label + i * VW), i, z);
+        FOR_VEC(i, n) store_piece(load_piece(z, i, 1) + gather(c, label, i, 1), z, i, 1);
         FOR_TAIL(i, n) z[i] += c[label[i]];
     }
     if (g >= writers) return;

@@ -3,6 +3,23 @@
 // vector are its pitch apart; d is the same for all.
 
 #include "common/kry.clh"
+#include "common/piece.clh"
+
+// Piece i of relax_sweep
+INLINED void sweep_piece(long i, const int whole, REAL by_step, REAL by_residual, global const REAL *b, int has_x, global const REAL *x,
+                         int has_old, global const REAL *old, global const REAL *d, global const REAL *r, global REAL *y, int sums,
+                         piece_sum *vy, piece_sum *vv)
+{
+    const VEC r_i = load_piece(r, i, whole);
+    VEC x_i = 0, step = 0;
+    if (has_x) x_i = load_piece(x, i, whole);
+    if (by_step != 0) step = has_old ? x_i - load_piece(old, i, whole) : x_i;
+    const VEC y_i = x_i + by_step * step + by_residual * load_piece(d, i, whole) * r_i;
+    const VEC v_i = sums == 2 ? load_piece(b, i, whole) : r_i;
+    store_piece(y_i, y, i, whole);
+    add_product(vy, v_i, y_i, whole);
+    add_product(vv, v_i, v_i, whole);
+}
 
 // y := x + c0 (x - old) + c1 d .* r, where r = b - A x and d = D^-1. x counts as zero without
 // has_x, old without has_old; old may be y, and r b. With `sums` 1, part[group] := the sum of r.r;
@@ -16,25 +33,14 @@ kernel void relax_sweep(long n, ACC c0, ACC c1, global const REAL *b, long b0, l
     const long column = COLUMN_HERE;
     local TOTAL2 lane[WG];
     const REAL by_step = (REAL)c0, by_residual = (REAL)c1;
-    TOTALV svy = NO_TOTALV, svv = NO_TOTALV;
-    TOTAL tvy = NO_TOTAL, tvv = NO_TOTAL;
+    piece_sum vy, vv;
+    begin_sum(&vy), begin_sum(&vv);
     b += b0 + column * b_pitch, x += x0 + column * x_pitch, old += old0 + column * old_pitch;
     r += r0 + column * r_pitch, y += y0 + column * y_pitch;
-#define SWEEP_AT(TYPE, LOAD, STORE, V, vy, vv)                        \
-    {                                                                 \
-        TYPE r_i = LOAD(r), x_i = 0, step = 0;                        \
-        if (has_x) x_i = LOAD(x);                                     \
-        if (by_step != 0) step = has_old ? x_i - LOAD(old) : x_i;     \
-        TYPE y_i = x_i + by_step * step + by_residual * LOAD(d) * r_i; \
-        TYPE v_i = sums == 2 ? LOAD(b) : r_i;                         \
-        STORE(y_i, y);                                                \
-        ADD_PRODUCT##V(vy, v_i, y_i);                                 \
-        ADD_PRODUCT##V(vv, v_i, v_i);                                 \
-    }
-    FOR_VEC(i, n) SWEEP_AT(VEC, VLOAD, VSTORE, V, svy, svv)
-    FOR_TAIL(i, n) SWEEP_AT(REAL, SLOAD, SSTORE, , tvy, tvv)
+    FOR_VEC(i, n) sweep_piece(i, 1, by_step, by_residual, b, has_x, x, has_old, old, d, r, y, sums, &vy, &vv);
+    FOR_TAIL(i, n) sweep_piece(i, 0, by_step, by_residual, b, has_x, x, has_old, old, d, r, y, sums, &vy, &vv);
 
-    TOTAL2 total = group_sum2(BOTH(ALL_LANES(svy, tvy), ALL_LANES(svv, tvv)), lane);
+    TOTAL2 total = group_sum2(BOTH(whole_sum(&vy), whole_sum(&vv)), lane);
     if (get_local_id(0) == 0 && sums == 1) part[get_group_id(0)] = total.y;
     if (get_local_id(0) == 0 && sums == 2) ((global TOTAL2 *)part)[get_group_id(0)] = total;
 }

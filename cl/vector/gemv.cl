@@ -35,11 +35,11 @@ kernel void gemv_rows(GEMV_PARAMS)
     X += X0, c += c0, y += y0;
     for (int j = get_group_id(0); j < k; j += get_num_groups(0)) {
         global const REAL *restrict x = X + j * ld;
-        TOTALV sums = NO_TOTALV;
-        TOTAL sum = NO_TOTAL;
-        for (long i = get_local_id(0); i < n / VW; i += WG) ADD_PRODUCTV(sums, VLOAD(x), VLOAD(c));
-        for (long i = n / VW * VW + get_local_id(0); i < n; i += WG) ADD_PRODUCT(sum, x[i], c[i]);
-        sum = group_sum(ALL_LANES(sums, sum), lane);
+        piece_sum xc;
+        begin_sum(&xc);
+        for (long i = get_local_id(0); i < n / VW; i += WG) add_product(&xc, load_piece(x, i, 1), load_piece(c, i, 1), 1);
+        for (long i = n / VW * VW + get_local_id(0); i < n; i += WG) add_product(&xc, load_piece(x, i, 0), load_piece(c, i, 0), 0);
+        const TOTAL sum = group_sum(whole_sum(&xc), lane);
         const ACC all = alpha * VALUE_OF(sum);
         if (get_local_id(0) == 0) y[j] = (REAL)(beta == 0 ? all : all + beta * (ACC)y[j]);
         BARRIER(); // `lane` is used again
