@@ -68,6 +68,8 @@ void kryi_pinned_release(kry_device *dev, kryi_pinned *pinned); /* waits */
  * cache, it only saves time: errors of reading and writing are ignored, and who asks for a value
  * checks it. */
 
+/* Whether there is a value whose name starts so. */
+bool kryi_tuning_has(kry_device *dev, const char *start);
 bool kryi_tuning_get(kry_device *dev, const char *name, char *value, size_t size);
 /* value: one line; name: no blanks. */
 void kryi_tuning_set(kry_device *dev, const char *name, const char *value);

@@ -67,6 +67,18 @@ static const char *find_line(const char *text, const char *name)
     return NULL;
 }
 
+bool kryi_tuning_has(kry_device *dev, const char *start)
+{
+    const size_t length = strlen(start);
+
+    pthread_mutex_lock(&lock);
+    const char *line = text_of(dev);
+    while (line && *line && strncmp(line, start, length) != 0) line = strchr(line, '\n') + 1;
+    const bool has = line && *line;
+    pthread_mutex_unlock(&lock);
+    return has;
+}
+
 bool kryi_tuning_get(kry_device *dev, const char *name, char *value, size_t size)
 {
     pthread_mutex_lock(&lock);

@@ -160,23 +160,25 @@ kry_status kryi_matrix_of_given(kry_device *dev, kryi_given *given, const kry_ma
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
     double seconds[KRY_FORMAT_COUNT], measured;
-    uint64_t hash;
+    uint64_t hash = 0;
     char name[64], value[160];
     kry_matrix_params kept = *KRY_MATRIX(.traits = 0);
 
     *op = NULL;
     if (params->format != KRY_FORMAT_AUTO)
         return build(dev, given, params, params->format, NULL, op);
-    TRY(kryi_predict(dev, given, params, seconds, &hash));
+    const bool measures = params->measure_seconds > 0 && host->rows > 0 && host->cols > 0;
+    const bool keeps = measures || kryi_tuning_has(dev, "format/"); /* decisions */
+    TRY(kryi_predict(dev, given, params, seconds, keeps ? &hash : NULL));
     snprintf(name, sizeof name, "format/%016llx", (unsigned long long)hash);
     st = KRY_ERR_UNSUPPORTED;
-    if (kryi_tuning_get(dev, name, value, sizeof value)) {
+    if (keeps && kryi_tuning_get(dev, name, value, sizeof value)) {
         value[strcspn(value, " ")] = 0;
         if (kry_format_parse(value, &kept) == KRY_OK && kept.format != KRY_FORMAT_AUTO)
             st = build(dev, given, params, kept.format, "kept", op);
     }
     if (!is_refusal(st)) goto done;
-    if (params->measure_seconds > 0 && host->rows > 0 && host->cols > 0) {
+    if (measures) {
         TRY(measure(dev, given, params, seconds, op, &measured));
         kryi_print(value, sizeof value, "%s %.3g s %lld-by-%lld nnz %lld",
                    kry_format_name(kryi_matrix_of(*op)->params.format), measured,

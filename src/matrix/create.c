@@ -120,7 +120,6 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
     kryi_csr A = { 0 };
     kryi_given given = { .host = &A };
     kry_matrix_params mine;
-    uint64_t hash;
 
     TRY(GIVEN(seconds, dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "%s: for one device, and this is a team of %d", e.who,
@@ -129,7 +128,7 @@ kry_status kry_csr_predict(kry_device *dev, kry_type type, int64_t rows, int64_t
     TRY(check_arrays(dev, &e, false, params));
     TRY(kryi_entries_compress(&e, params, true, &A, &given.map));
     TRY(kryi_numbers_check(e.who, type, A.val, kryi_csr_nnz(&A), &given.seen));
-    TRY(kryi_predict(dev, &given, params, seconds, &hash));
+    TRY(kryi_predict(dev, &given, params, seconds, NULL));
 done:
     kryi_given_release(&given);
     kryi_entries_release(&e, &A);

@@ -391,7 +391,9 @@ bool kryi_near_suits(const kryi_csr *A);
 
 /* predict.c: bytes per second of a copy: measured by kry tune, or what a compute unit usually comes with. */
 double kryi_device_bandwidth(const kry_device *dev);
-/* predict.c: as kry_csr_predict, and a hash of the size and a sample of the pattern. given->diagonal is found on the way. */
+/* predict.c: as kry_csr_predict. given->diagonal and given->slices are found on the way.
+ *   hash  [out]  of the size and a sample of the pattern, by which decisions are kept: it takes a quarter of the time.
+ *         NULL: not wanted */
 kry_status kryi_predict(const kry_device *dev, struct kryi_given *given,
                         const kry_matrix_params *params, double seconds[KRY_FORMAT_COUNT],
                         uint64_t *hash);

@@ -179,7 +179,7 @@ kry_status kryi_predict(const kry_device *dev, kryi_given *given, const kry_matr
     TRY(kryi_hyb_estimate(given, s->longest, &s->ell_width, &s->ell_tail));
     seconds[KRY_FORMAT_AUTO] = INFINITY;
     for (kry_format f = KRY_FORMAT_CSR; f < KRY_FORMAT_COUNT; f++) seconds[f] = predict(dev, s, f);
-    *hash = hash_of(host, params, s);
+    if (hash) *hash = hash_of(host, params, s);
 done:
     return st;
 }
