@@ -114,14 +114,22 @@ void kryi_diagonals_look(void *diagonals, int part, int64_t begin, int64_t end)
     uint64_t *seen = D->seen + part * D->words;
     int64_t count = D->count[part];
 
-    for (int64_t i = begin; i < end && count <= D->most; i++)
-        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+    for (int64_t i = begin; i < end && count <= D->most; i++) {
+        const int64_t first = A->row_ptr[i], length = kryi_row_length(A, i);
+        bool differs = i == begin || kryi_row_length(A, i - 1) != length;
+
+        /* A row that is the one before, a column further, has the same diagonals. */
+        for (int64_t k = first; !differs && k < first + length; k++)
+            differs = A->col[k] != A->col[k - length] + 1;
+        if (!differs) continue;
+        for (int64_t k = first; k < first + length; k++) {
             const int64_t d = A->col[k] - i + A->rows;
             const uint64_t bit = UINT64_C(1) << (d & 63);
             if (seen[d >> 6] & bit) continue;
             seen[d >> 6] |= bit;
             count++;
         }
+    }
     D->count[part] = count;
 }
 

@@ -281,16 +281,6 @@ static void find_alone(void *user, int part, int64_t begin, int64_t end)
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-static void mirrors_release(mirrors *M)
-{
-    free(M->done);
-    free(M->column);
-    free(M->next);
-    free(M->least);
-    free(M->sorted);
-    free(M->listed);
-}
-
 /* most: entries of a batch. */
 static kry_status begin_sorting(mirrors *M, int64_t most)
 {
@@ -358,7 +348,12 @@ kry_status kryi_mirrors_compare(const kryi_csr *A, double rounding, kryi_finding
     if (all.difference > rounding) *found = all.pair;
     *symmetric = !all.unequal;
 done:
-    mirrors_release(&M);
+    free(M.done);
+    free(M.column);
+    free(M.next);
+    free(M.least);
+    free(M.sorted);
+    free(M.listed);
     return st;
 }
 

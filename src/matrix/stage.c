@@ -56,14 +56,13 @@ static int64_t most_sums(const kryi_matrix *A, const kryi_stage *s)
 
 void kryi_stage_rows(const kryi_matrix *A, kryi_stage *s, int64_t n, int each)
 {
-    int64_t size = kryi_group_size(A->dev) * (int64_t)each, all = (n + size - 1) / size;
-    int64_t most = most_sums(A, s);
-    int64_t limit =
-        A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* Fermi's, and that of earlier GPUs */
-
     s->groups = s->sum_groups = kryi_groups_for(A->dev, A->shape.type, n);
     s->rows_each = each;
     if (A->dev->info.cpu_kernels) return;
+    const int64_t size = kryi_group_size(A->dev) * (int64_t)each, all = (n + size - 1) / size;
+    const int64_t most = most_sums(A, s);
+    const int64_t limit =
+        A->dev->info.opencl >= 120 ? 1 << 24 : 65535; /* Fermi's, and that of earlier GPUs */
     s->groups = all < 1 ? 1 : all < limit ? all : limit;
     s->sum_groups = s->groups < most ? s->groups : most;
     s->fuses = all <= most;
