@@ -131,12 +131,13 @@ static kry_status stencil_direction(void *self, const kryi_direction *d, kry_vec
     kryi_direction_args(d, rest);
     memcpy(rest + KRY_DIRECTION_ARGS, more, sizeof more);
     (void)q;
-    if (p->k == 1)
+    if (kryi_stencil_is_slab(A))
         return kryi_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest,
                                      COUNT(rest) - 1, sum);
-    const kryi_sweep s = kryi_stencil_plan_columns(A, KRY_SWEEP_DIRECTION_ABREAST, p->k);
+    const kryi_sweep s = p->k > 1 ? kryi_stencil_plan_columns(A, KRY_SWEEP_DIRECTION_ABREAST, p->k)
+                                  : A->sweep[KRY_SWEEP_DIRECTION];
     sum->count = (cl_int)s.groups;
-    return kryi_stencil_launch(A, &s, rest, COUNT(rest));
+    return kryi_stencil_launch(A, &s, rest, COUNT(rest) - (p->k > 1 ? 0 : 1));
 }
 
 /* A slab still has p's neighbours from the direction. */

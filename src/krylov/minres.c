@@ -37,12 +37,6 @@ typedef struct minres {
     int64_t seen; /* A's updates when the unit was found; -1: it was not yet */
 } minres;
 
-static void swap(kry_vec **a, kry_vec **b)
-{
-    kry_vec *t = *a;
-    *a = *b, *b = t;
-}
-
 /* The stopping test, and unless it `only_tests` the next v in the place of the last one. */
 static kry_status lanczos(minres *S, bool only_tests)
 {
@@ -88,9 +82,9 @@ static kry_status update(minres *S)
                               ARG(S->w->buffer), ARG(S->old_w->buffer), ARG(S->old_v->buffer),
                               ARG_VEC(x), ARG(x->ld), ARG(r->buffer), ARG(S->rr->buffer)),
                          S->rr));
-    swap(&S->v, &S->old_v);
-    swap(&S->w, &S->old_w);
-    swap(&S->z, &S->next_z);
+    kryi_workspace_swap(&S->v, &S->old_v);
+    kryi_workspace_swap(&S->w, &S->old_w);
+    kryi_workspace_swap(&S->z, &S->next_z);
     TRY(kryi_op_run_dot(S->W.K->A, S->z ? S->z : S->v, S->q, S->delta));
 done:
     return st;

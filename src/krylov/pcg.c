@@ -46,17 +46,12 @@ typedef struct pcg {
     kry_vec *x, *r; /* of all columns; borrowed */
     kryi_direction d;
     kryi_step s;
+    /* beta is 0 in the first iteration: 0 z serves as well as an old direction. False where that must have been cleared, for
+     * the next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
+    bool needs_no_old;
 } pcg;
 
 /* ---- a cycle ----------------------------------------------------------------------------- */
-
-/* beta is 0 in the first iteration: 0 z then serves as well as an old direction, which need not be cleared. It is where the
- * next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
-static bool begins_anew(const pcg *S)
-{
-    return S->W.columns == 1 && !S->W.poll.c->goes_on && !S->W.poll.c->keeps_direction &&
-           !(S->W.K->stopping.drop > 0);
-}
 
 /* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r if M is diagonal. done: steps before this one */
 static kry_status step(pcg *S, int64_t done)
@@ -128,8 +123,9 @@ static kry_status begin(pcg *S, const kryi_cycle *c)
                         .z = S->z,
                         .unknowns = null->A ? null->unknowns : INT64_MAX };
     if (S->drift) S->drift->count = 0;
-    TRY(M ? kryi_op_run_dots(M, S->r, S->z, S->rho) : kryi_vec_dot_pair(S->r, S->z, S->rho));
-    if (!c->goes_on && !begins_anew(S)) /* beta = 0 must not meet old NaNs */
+    S->needs_no_old =
+        S->W.columns == 1 && !c->goes_on && !c->keeps_direction && !(S->W.K->stopping.drop > 0);
+    if (!c->goes_on && !S->needs_no_old) /* beta = 0 must not meet old NaNs */
         TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
 done:
     return st;
@@ -152,6 +148,7 @@ static kry_status pcg_cycle(void *self, kryi_cycle *c)
         TRY(kryi_persistent_iterate(&S->persistent, c, poll->check_every, &over));
     if (over) return KRY_OK;
     TRY(begin(S, c));
+    TRY(M ? kryi_op_run_dots(M, S->r, S->z, S->rho) : kryi_vec_dot_pair(S->r, S->z, S->rho));
     for (;; begun++) {
         TRY(kryi_layout_reduce(S->x->layout, &S->rho, 1));
         if (begun && S->zq) TRY(correct_beta(S));
@@ -159,7 +156,7 @@ static kry_status pcg_cycle(void *self, kryi_cycle *c)
         if (!go) break;
         if (recycle) TRY(kryi_recycle_take(recycle, S->z, poll->step));
         S->d.iteration = poll->iteration, S->d.slot = poll->slot;
-        S->d.old = begun == 0 && begins_anew(S) ? S->z : S->fuses ? S->old : S->p;
+        S->d.old = begun == 0 && S->needs_no_old ? S->z : S->fuses ? S->old : S->p;
         if (S->flexible) { /* not by a pass that A fuses */
             TRY(kryi_direction_run(&S->d, S->p));
             TRY(kryi_op_run_dot(A, S->p, S->q, S->pq));
@@ -172,10 +169,7 @@ static kry_status pcg_cycle(void *self, kryi_cycle *c)
             TRY(kryi_poll_look_ahead(poll, S->rho));
             if (!poll->due) TRY(kryi_op_run_dots_again(M, S->r, S->z, S->rho));
         }
-        if (S->fuses) {
-            kry_vec *t = S->p;
-            S->p = S->old, S->old = t;
-        }
+        if (S->fuses) kryi_workspace_swap(&S->p, &S->old);
     }
     /* The host ran ahead: the steps of one column that were done. */
     const int64_t done = S->W.columns > 1 ? begun : c->stopping->iteration - poll->start;

@@ -52,8 +52,7 @@ static kry_status sweep(relaxation *S, int64_t count)
         TRY(A->fused->sweep_colour(A->self, (int)(i % colours), S->omega, S->c->b, S->c->x));
     for (int64_t i = 0; i < count && !S->in_place; i++) {
         if (!S->ahead) TRY(jacobi_sweep(S, NULL));
-        kry_vec *t = S->at;
-        S->at = S->next, S->next = t;
+        kryi_workspace_swap(&S->at, &S->next);
         S->ahead = false;
     }
 done:
