@@ -6,6 +6,7 @@
 #define KRY_RANK_SUITE_H
 
 #include "ranks.h"
+#include <kry/problem.h>
 
 enum { MOST = 40000 }; /* numbers in shared memory */
 typedef struct board {

@@ -4,6 +4,7 @@
 #define KRY_TEST_TASKS_H
 
 #include "teams.h"
+#include <kry/problem.h>
 #include <kry/queue.h>
 #include <pthread.h>
 #include <time.h>

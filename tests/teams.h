@@ -3,6 +3,7 @@
 #define KRY_TEST_TEAMS_H
 
 #include "testing.h"
+#include <kry/problem.h>
 
 /* Teams stay open until the program ends, as the device does (testing.h). */
 typedef struct kept_team {

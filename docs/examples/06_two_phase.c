@@ -9,6 +9,7 @@
  * is applied as fluxes over faces.
  */
 #include <kry/kry.h>
+#include <kry/problem.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

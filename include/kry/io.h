@@ -167,6 +167,17 @@ KRY_API KRY_MUST_CHECK kry_status kry_share_transpose(kry_device *device, const 
 KRY_API KRY_MUST_CHECK kry_status kry_share_components(kry_device *device, const kry_share *share,
                                                        const bool *left_out, int64_t *component,
                                                        int64_t *count);
+/*
+ * Begin a share of a matrix that comes from no file: n, first, rows, device and cut are there. The caller fills in the rest, in
+ * arrays of malloc, which kry_share_release frees. Collective.
+ *
+ *   n  rows and columns of the whole matrix. The rank's own are those of vectors of n rows that there are, else as many as its
+ *      device is fast
+ *
+ * Returns  KRY_ERR_SHAPE if vectors of n rows are cut as grids in blocks; KRY_ERR_MEMORY, on all ranks.
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_share_create(kry_device *device, int64_t n,
+                                                   kry_share **share);
 KRY_API void kry_share_release(kry_share **share);
 
 /* ---- files that take their name once they are whole ------------------------------- */

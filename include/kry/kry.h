@@ -7,7 +7,8 @@
  *   kry_op       a linear operator: matrix, stencil, preconditioner, solver, the caller's code
  *   kry_result   what a solve did
  *   kry_status   how a call ended
- * Work in the background is a library of its own, kry-queue, with the header <kry/queue.h>.
+ * Libraries of their own, on these functions: kry-gallery, model problems, <kry/problem.h>; kry-queue, work in the
+ * background, <kry/queue.h>; kry-report, the page of a solve, <kry/report.h>.
  *
  * Rules that hold everywhere, and are therefore not repeated in the headers:
  *   - A function that can fail returns kry_status; results leave through the last
@@ -47,7 +48,6 @@
 #include <kry/multigrid.h>
 #include <kry/op.h>
 #include <kry/precond.h>
-#include <kry/problem.h>
 #include <kry/solver.h>
 #include <kry/status.h>
 #include <kry/stencil.h>

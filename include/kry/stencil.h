@@ -133,6 +133,18 @@ KRY_API KRY_MUST_CHECK kry_status kry_stencil_matrix(const kry_op *A,
                                                      const kry_matrix_params *params,
                                                      kry_op **matrix);
 
+/*
+ * The entries of the grid operator A, rows in order and columns ascending, without a stored matrix in between. Waits.
+ *
+ *   row_ptr  [out]  rows+1
+ *   col      [out]  row_ptr[rows], at most as many as kry_op_describe says in nnz
+ *   val      [out]  the same count, of A's type
+ *
+ * Returns  KRY_ERR_UNSUPPORTED for any other operator, and on ranks (kry/transport.h)
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_stencil_read(const kry_op *A, int64_t *row_ptr, int32_t *col,
+                                                   void *val);
+
 #ifdef __cplusplus
 }
 #endif

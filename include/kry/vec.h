@@ -74,6 +74,14 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y
 KRY_API KRY_MUST_CHECK kry_status kry_vec_norm2(const kry_vec *x, double *norm);
 
 /*
+ * A number in [0, 1), uniform, that depends on (seed, stream, place) alone: the same on every machine and in
+ * any order. To make a random vector that others can repeat, fill it from a stream of its own.
+ * Source   G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators,
+ *          OOPSLA 2014: the finaliser of SplitMix64.
+ */
+KRY_API double kry_random_unit(uint64_t seed, uint64_t stream, uint64_t place);
+
+/*
  * y := alpha op(X) c + beta y, X a dense n-by-k block, op(X) = X or, transposed, X'
  *
  *   c   k-by-1 (transposed: n-by-1)

@@ -6,6 +6,7 @@
 
 #include "lines.h"
 #include "reproduce.h"
+#include <kry/problem.h>
 
 /* The tolerances whose iterations are counted: 1e-2, 1e-5, 1e-8. */
 enum { GUPTA_TOLERANCES = 3 };

@@ -13,6 +13,7 @@
 #include "surface.h"
 #include "wrapped.h"
 #include <inttypes.h>
+#include <kry/problem.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * inversion, SIAM J. Sci. Comput. 22 (2001), for the inverse. An echelon form updates only the columns to
  * the right, and passes over columns without a pivot. */
 #include "dense/lu.h"
-#include <kry/problem.h>
+#include <kry/vec.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* lu_solve.c - solves with the factors of a dense matrix: by triangles along the diagonal, and products with
  * the blocks beside these. Kernels: cl/dense/lu.cl, and products. */
 #include "dense/lu.h"
-#include <kry/problem.h>
+#include <kry/vec.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* order.c - whether a device's compiler keeps the order of sums, as OpenCL C demands. Intel's for CPUs, from
  * 2025.1 on, splits long ones among the lanes of a vector, in its own way for each loop. */
 #include "device/launch.h"
-#include <kry/problem.h>
+#include <kry/vec.h>
 #include <string.h>
 
 enum { ROWS = 32, LENGTH = 64, NUMBERS = ROWS + LENGTH };

@@ -6,6 +6,7 @@
 #include "operator/op_parts.h"
 #include "operator/pin.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* Coefficients and faces, read back from the device. All NULL: each axis has one weight. */
 typedef struct faces {
@@ -234,7 +235,7 @@ kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows)
     int64_t n = op->shape.rows;
 
     CHECK(!kryi_op_on_ranks(op), KRY_ERR_UNSUPPORTED,
-          "kry_stencil_matrix: the rows of '%s' lie on %d ranks, and are not gathered on one",
+          "the rows of '%s' lie on %d ranks, and are not gathered on one",
           kryi_op_first(op)->table->kind, kry_team_size(op->dev));
     if (!t.whole && kryi_coupled_of(one)) return kryi_coupled_own_rows(one, rows);
     TRY(kryi_csr_create(n, n, op->shape.type, t.width * n, rows));
@@ -262,6 +263,24 @@ kry_status kry_stencil_matrix(const kry_op *op, const kry_matrix_params *params,
     with_traits.traits |= kryi_stencil_of(op) && kryi_stencil_is_slab(A) ? cut : op->shape.traits;
     TRY(kry_csr_create(op->dev, A->type, rows.rows, rows.cols, rows.row_ptr, rows.col, rows.val,
                        &with_traits, matrix));
+done:
+    kryi_csr_release(&rows);
+    return st;
+}
+
+kry_status kry_stencil_read(const kry_op *op, int64_t *row_ptr, int32_t *col, void *val)
+{
+    kry_status st = KRY_OK;
+    kryi_csr rows = { 0 };
+
+    TRY(GIVEN(op, row_ptr, col, val));
+    CHECK(kryi_stencil_here(op), KRY_ERR_UNSUPPORTED, "kry_stencil_read: '%s' is no stencil",
+          op->table->kind);
+    TRY(kryi_stencil_rows(op, &rows));
+    const size_t nnz = (size_t)kryi_csr_nnz(&rows);
+    memcpy(row_ptr, rows.row_ptr, ((size_t)rows.rows + 1) * sizeof *row_ptr);
+    memcpy(col, rows.col, nnz * sizeof *col);
+    memcpy(val, rows.val, nnz * kry_type_size(rows.type));
 done:
     kryi_csr_release(&rows);
     return st;

@@ -1,5 +1,6 @@
 /* share.c - the rows of a file's matrix or vector that a rank has. */
 #include "io/share.h"
+#include "sparse/partition.h"
 #include "team/team.h"
 #include <math.h>
 #include <stdlib.h>
@@ -136,7 +137,8 @@ done:
     return st;
 }
 
-static kry_status make_share(reader *R, kry_share **share)
+/* Make a share without entries. who: the public function */
+static kry_status begin_share(const reader *R, const char *who, kry_share **share)
 {
     kry_status st = KRY_OK;
     const int rank = kry_team_rank(R->dev);
@@ -144,6 +146,7 @@ static kry_status make_share(reader *R, kry_share **share)
     kry_share *S = NULL;
 
     TRY(kryi_alloc(1, sizeof *S, &S));
+    *share = S;
     *S = (kry_share){ .n = head->rows,
                       .first = R->first[rank],
                       .rows = R->first[rank + 1] - R->first[rank],
@@ -152,9 +155,19 @@ static kry_status make_share(reader *R, kry_share **share)
                       .device = kry_device_retain(R->dev) };
     if (on_ranks(R)) {
         kryi_split *split;
-        TRY(kryi_split_by_ranks(R->dev->team, "kry_share_read", S->first, S->rows, &split));
+        TRY(kryi_split_by_ranks(R->dev->team, who, S->first, S->rows, &split));
         S->cut = split;
     }
+done:
+    return st;
+}
+
+static kry_status make_share(reader *R, kry_share **share)
+{
+    kry_status st = KRY_OK;
+    kry_share *S = NULL;
+
+    TRY(begin_share(R, "kry_share_read", &S));
     TRY(fill_rows(R, S));
     free(R->own);
     R->own = NULL;
@@ -182,6 +195,42 @@ kry_status kry_share_read(kry_device *device, const char *path, kry_share **shar
     TRY(find_cut(&R));
     TRY(run(&R, send_task));
     TRY(make_share(&R, &made));
+done:
+    st = kryi_team_leave(device, st);
+    if (st < 0) kry_share_release(&made);
+    if (share) *share = made;
+    reading_release(&R);
+    return st;
+}
+
+/* first[r], size + 1 of them: where the rows of rank r begin of n that no vectors have yet. */
+static kry_status cut_by_speed(const struct kryi_team *team, int64_t n, int64_t *first)
+{
+    kry_status st = KRY_OK;
+    int64_t unit = 1, chunk;
+
+    if (team->reproducible) kryi_split_chunks(n, 1, &unit, &chunk);
+    const int64_t units = (n + unit - 1) / unit;
+    const int parts = team->size > units ? (int)units : team->size;
+    TRY(kryi_partition_by_rows(n, NULL, parts, team->share, unit, first));
+    for (int r = parts; r <= team->size; r++) first[r] = n;
+done:
+    return st;
+}
+
+kry_status kry_share_create(kry_device *device, int64_t n, kry_share **share)
+{
+    kry_status st = KRY_OK;
+    reader R = { .dev = device, .stretch.head = { .rows = n, .cols = n } };
+    kry_share *made = NULL;
+
+    kryi_team_enter(device, "kry_share_create", NULL);
+    TRY(GIVEN(device, share));
+    CHECK(n > 0, KRY_ERR_ARGUMENT, "kry_share_create: n = %lld", (long long)n);
+    TRY(find_cut(&R));
+    R.first[size_of(&R)] = n;
+    if (!R.cut && on_ranks(&R)) TRY(cut_by_speed(device->team, n, R.first));
+    TRY(begin_share(&R, "kry_share_create", &made));
 done:
     st = kryi_team_leave(device, st);
     if (st < 0) kry_share_release(&made);

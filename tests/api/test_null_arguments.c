@@ -6,6 +6,7 @@
  */
 #include "testing.h"
 #include <kry/opencl.h>
+#include <kry/problem.h>
 #include <kry/queue.h>
 #include <kry/report.h>
 #include <limits.h>

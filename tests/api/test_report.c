@@ -3,6 +3,7 @@
  * cannot be written. tests/cli/test_html.py looks at pages that the program writes through the same call, in a browser too.
  */
 #include "ranks.h"
+#include <kry/problem.h>
 #include <kry/report.h>
 #include <locale.h>
 #include <math.h>

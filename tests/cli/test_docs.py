@@ -2,7 +2,7 @@
 
   SOURCE   the source tree
   KRY      the program
-  LIBDIR   the folder of the build, with libkry.so, lib/queue/libkry-queue.so, lib/report/libkry-report.so and meson-uninstalled/
+  LIBDIR   the folder of the build, with libkry.so, lib/*/libkry-*.so and meson-uninstalled/
 
 Of every page: lines of code blocks that begin with `kry` or `cc` are run in a folder of the page's own,
 which has a matrix A.mtx and a right-hand side b.mtx; programs in C are compiled and run; other pieces of C
@@ -31,6 +31,7 @@ OTHERS = ('./', 'tools/', 'meson', 'apt', 'sudo', 'dnf', 'pacman', 'brew', 'git'
 FRAME = '''\
 #include <kry/kry.h>
 #include <kry/opencl.h>
+#include <kry/problem.h>
 #include <kry/queue.h>
 #include <kry/report.h>
 #include <math.h>
@@ -139,7 +140,7 @@ def blocks_of(path):
 
 def environment(folder):
     env = dict(os.environ, HOME=str(folder), KRY_CACHE_DIR='', KRY_CL_PATH=str(SOURCE / 'cl'),
-               LD_LIBRARY_PATH=f'{LIBDIR}:{LIBDIR}/lib/queue:{LIBDIR}/lib/report', PKG_CONFIG_PATH=str(LIBDIR / 'meson-uninstalled'),
+               LD_LIBRARY_PATH=f'{LIBDIR}:{LIBDIR}/lib/gallery:{LIBDIR}/lib/queue:{LIBDIR}/lib/report', PKG_CONFIG_PATH=str(LIBDIR / 'meson-uninstalled'),
                PATH=f'{folder}/bin:' + os.environ['PATH'])
     if 'KRY_FULL' not in env:
         env.setdefault('POCL_EXTRA_BUILD_FLAGS', '-cl-opt-disable')
@@ -209,7 +210,7 @@ def compile_pieces(page, blocks, folder):
 
 
 def flags(folder):
-    return run(['pkg-config', '--cflags', '--libs', 'kry-queue', 'kry-report'], folder).stdout.split()
+    return run(['pkg-config', '--cflags', '--libs', 'kry-gallery', 'kry-queue', 'kry-report'], folder).stdout.split()
 
 
 def run_program(page, block, folder):

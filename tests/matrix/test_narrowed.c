@@ -3,6 +3,7 @@
  */
 #include "patterns.h"
 #include <kry/multigrid.h>
+#include <kry/problem.h>
 
 /* A problem of the program's, its numbers times `factor`. */
 static kry_op *problem_times(const char *spec, double factor, kry_form form)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "gallery/kinds.h"
 #include "unit.h"
 #include <locale.h>
 #include <math.h>
@@ -1196,6 +1197,50 @@ static void problem_create__decimal_comma(void **unused)
     kry_problem_release(&p);
 }
 
+/* Rows first ... first + rows - 1 of a problem are those of the whole, to the bit. */
+static void check_range(const kry_problem *p, int64_t first, int64_t rows)
+{
+    const kryi_problem_made *m = (const kryi_problem_made *)p;
+    const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
+    kryi_problem_csr A;
+
+    assert_int_equal(m->kind->entries(&m->spec, (kryi_problem_range){ first, rows }, &A), KRY_OK);
+    assert_int_equal(A.rows, rows);
+    for (int64_t i = 0; i <= rows; i++)
+        if (A.row_ptr[i] != p->row_ptr[first + i] - at)
+            fail_msg("%s: rows %d ...: row %d begins at %d", p->name, (int)first, (int)i,
+                     (int)A.row_ptr[i]);
+    if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
+    if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
+    kryi_problem_csr_release(&A);
+}
+
+/* A range of rows of a problem has the entries that the whole has there, however it is cut. */
+static void rows__of_ranges_are_those_of_the_whole(void **state)
+{
+    (void)state;
+    static const int parts[] = { 2, 3, 4, 7 };
+    static const char *const specs[] = {
+        "poisson2d:11",    "poisson3d:6",      "anisotropic2d:9:1e-3", "twophase2d:9:100:layers",
+        "twophase3d:5",    "plate2d:8",        "elasticity2d:7x5:10",  "geograph_spd:300",
+        "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
+        "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
+        "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
+    };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p;
+        OK(kry_problem_create(specs[s], 5, &p));
+        for (size_t k = 0; k < COUNT(parts); k++)
+            for (int r = 0; r < parts[k]; r++) {
+                const int64_t begin = p->n * r / parts[k];
+                check_range(p, begin, p->n * (r + 1) / parts[k] - begin);
+            }
+        check_range(p, p->n / 3, (p->n + 1) / 2);
+        check_range(p, p->n, 0);
+        kry_problem_release(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1230,6 +1275,7 @@ int main(void)
         cmocka_unit_test(elasticity2d__jump_in_half_of_the_elements),
         cmocka_unit_test(networks__laplacians_with_a_ground),
         cmocka_unit_test(solids_and_networks__as_hard_as_they_should_be),
+        cmocka_unit_test(rows__of_ranges_are_those_of_the_whole),
         cmocka_unit_test(problem_create__bad_specs_are_named),
         cmocka_unit_test(problem_create__long_spec),
         cmocka_unit_test(problem_create__decimal_comma),

@@ -127,6 +127,30 @@ static void stencil__sides(void **state)
 /* ---- a stored matrix of it ---------------------------------------------------------------------
  */
 
+/* The entries of a grid are those of the stored matrix of it, to the bit. */
+static void check_read(const kry_op *grid, const kry_op *stored, int64_t n, int64_t nnz,
+                       kry_type type)
+{
+    const size_t size = kry_type_size(type);
+    int64_t *ptr[2];
+    int32_t *col[2];
+    char *val[2];
+    for (int i = 0; i < 2; i++) {
+        ptr[i] = calloc((size_t)n + 1, sizeof(int64_t)),
+        col[i] = calloc((size_t)nnz, sizeof(int32_t));
+        val[i] = calloc((size_t)nnz, size);
+        assert_true(ptr[i] && col[i] && val[i]);
+    }
+    OK(kry_stencil_read(grid, ptr[0], col[0], val[0]));
+    OK(kry_matrix_read(stored, ptr[1], col[1], val[1]));
+    assert_int_equal(ptr[0][n], nnz);
+    assert_memory_equal(ptr[0], ptr[1], ((size_t)n + 1) * sizeof(int64_t));
+    assert_memory_equal(col[0], col[1], (size_t)nnz * sizeof(int32_t));
+    assert_memory_equal(val[0], val[1], (size_t)nnz * size);
+    assert_int_equal(kry_stencil_read(stored, ptr[0], col[0], val[0]), KRY_ERR_UNSUPPORTED);
+    for (int i = 0; i < 2; i++) free(ptr[i]), free(col[i]), free(val[i]);
+}
+
 static void stencil__matrix(void **state)
 {
     kry_type type = type_of(state);
@@ -140,6 +164,7 @@ static void stencil__matrix(void **state)
         assert_int_equal(kry_op_get_shape(stored)->traits, kry_op_get_shape(A)->traits);
         kry_op_describe(stored, &ours), kry_op_describe(A, &theirs);
         assert_int_equal(ours.nnz, theirs.nnz);
+        check_read(A, stored, want.rows, ours.nnz, type);
         op_suite(stored, &want);
         kry_op_release(&stored);
         kry_op_release(&A);

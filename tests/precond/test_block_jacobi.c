@@ -1,6 +1,7 @@
 /* test_block_jacobi.c - the inverses of diagonal blocks against elimination in plain C. */
 #include "as_matrix.h"
 #include "op_suite.h"
+#include <kry/problem.h>
 
 /* The block of row i times its piece of b, by Gauss without pivots: for positive definite blocks,
  * and others whose diagonal dominates. user: the rows of a block. */

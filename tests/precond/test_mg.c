@@ -3,6 +3,7 @@
  * NumPy (black box interpolation, Galerkin, V(1,1)), new coefficients, and what is refused.
  */
 #include "grids.h"
+#include <kry/problem.h>
 
 /* ---- right-hand sides as the reference has them ----------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * size, and where the cycle stays in double.
  */
 #include "grids.h"
+#include <kry/problem.h>
 
 #define SINGLE KRY_CYCLE_VALUES_SINGLE
 #define DOUBLE KRY_CYCLE_VALUES_DOUBLE

@@ -3,6 +3,7 @@
  * each column alone; and that they share launches.
  */
 #include "format_suite.h"
+#include <kry/problem.h>
 
 enum { MOST = 11 };
 static const int64_t columns[] = { 2, 3, 5, 8, MOST, 1 };

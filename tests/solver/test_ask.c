@@ -4,6 +4,7 @@
  */
 #include "testing.h"
 #include <kry/opencl.h>
+#include <kry/problem.h>
 #include <kry/tridiagonal.h>
 
 static kry_op *A; /* -1 2 -1 */

@@ -6,6 +6,7 @@
 #include "precond/labels_device.h"
 #include "precond/rows.h"
 #include "testing.h"
+#include <kry/problem.h>
 #include <unistd.h>
 
 /* ---- helpers --------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * layers of $KRY_GOLDEN_DIR/B3_twophase_256.csv. Without KRY_GOLDEN_DIR: skipped.
  */
 #include "unit.h"
+#include <kry/problem.h>
 
 enum { LARGEST = 512, LARGEST_DEFLATED = 256 };
 

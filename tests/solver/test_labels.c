@@ -4,6 +4,7 @@
  */
 #include "testing.h"
 #include <kry/kry.h>
+#include <kry/problem.h>
 #include <unistd.h>
 
 /* Every label below count is in use; sizes of the parts, to be freed. */

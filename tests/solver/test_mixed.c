@@ -1,6 +1,7 @@
 /* test_mixed.c - double accuracy from iterations in single: golden counts, promotion, honest ends.
  */
 #include "testing.h"
+#include <kry/problem.h>
 
 typedef struct outcome {
     kry_status status;

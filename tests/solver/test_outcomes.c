@@ -14,6 +14,7 @@
  */
 #include "reference_residual.h"
 #include <dirent.h>
+#include <kry/problem.h>
 
 enum { SAMPLE_SECONDS = 60, SAMPLE_NNZ = 30000, SAMPLE_ONE_IN = 6 };
 

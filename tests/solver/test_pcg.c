@@ -1,6 +1,7 @@
 /* test_pcg.c - conjugate gradients: golden counts, every way to stop, honest answers. */
 #include "unit.h"
 #include <float.h>
+#include <kry/problem.h>
 
 static kry_device *dev;
 static kry_type real; /* double where the device has it */

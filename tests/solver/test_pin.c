@@ -5,6 +5,7 @@
 #include "grids.h"
 #include "op_suite.h"
 #include "teams.h"
+#include <kry/problem.h>
 
 enum { NX = 37, NY = 23, CELLS = NX * NY };
 

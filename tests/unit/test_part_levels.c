@@ -8,6 +8,7 @@
 #include "operator/op_parts.h"
 #include <kry/multigrid.h>
 #include <kry/precond.h>
+#include <kry/problem.h>
 
 /* ---- matrices from all parts --------------------------------------------------------------------- */
 

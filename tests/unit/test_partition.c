@@ -1,9 +1,8 @@
 /*
  * test_partition.c - rows to parts against the best contiguous blocks there are, METIS's parts
- * against promises, volumes against sets of columns; the blocks of grids and their unknowns, the chunks of sums, the rows
- * of problems that a part makes, couplings through pinned operators; a part that fails, and threads of hosts in a team.
+ * against promises, volumes against sets of columns; the blocks of grids and their unknowns, the chunks of sums,
+ * couplings through pinned operators; a part that fails, and threads of hosts in a team.
  */
-#include "io/problem.h"
 #include "operator/direction.h"
 #include "operator/op_parts.h"
 #include "patterns.h"
@@ -13,6 +12,7 @@
 #include "team/split.h"
 #include "teams.h"
 #include "vector/vec.h"
+#include <kry/problem.h>
 
 /* ---- matrices --------------------------------------------------------------------------- */
 
@@ -498,51 +498,6 @@ static void chunks__cover_all_rows(void **state)
         }
 }
 
-/* Rows first ... first + rows - 1 of a problem are those of the whole, to the bit. */
-static void check_range(const kry_problem *p, int64_t first, int64_t rows)
-{
-    const kryi_problem_made *m = (const kryi_problem_made *)p;
-    const int64_t at = p->row_ptr[first], nnz = p->row_ptr[first + rows] - at;
-    kryi_csr A;
-
-    assert_int_equal(m->kind->entries(&m->spec, (kryi_problem_range){ first, rows }, &A), KRY_OK);
-    assert_int_equal(A.rows, rows);
-    assert_int_equal(A.cols, p->n);
-    for (int64_t i = 0; i <= rows; i++)
-        if (A.row_ptr[i] != p->row_ptr[first + i] - at)
-            fail_msg("%s: rows %d ...: row %d begins at %d", p->name, (int)first, (int)i,
-                     (int)A.row_ptr[i]);
-    if (nnz) assert_memory_equal(A.col, p->col + at, (size_t)nnz * sizeof *A.col);
-    if (nnz) assert_memory_equal(A.val, p->val + at, (size_t)nnz * sizeof(double));
-    kryi_csr_release(&A);
-}
-
-/* A range of rows of a problem has the entries that the whole has there, however it is cut. */
-static void rows__of_ranges_are_those_of_the_whole(void **state)
-{
-    (void)state;
-    static const int parts[] = { 2, 3, 4, 7 };
-    static const char *const specs[] = {
-        "poisson2d:11",    "poisson3d:6",      "anisotropic2d:9:1e-3", "twophase2d:9:100:layers",
-        "twophase3d:5",    "plate2d:8",        "elasticity2d:7x5:10",  "geograph_spd:300",
-        "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
-        "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
-        "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
-    };
-    for (size_t s = 0; s < COUNT(specs); s++) {
-        kry_problem *p;
-        OK(kry_problem_create(specs[s], 5, &p));
-        for (size_t k = 0; k < COUNT(parts); k++)
-            for (int r = 0; r < parts[k]; r++) {
-                const int64_t begin = p->n * r / parts[k];
-                check_range(p, begin, p->n * (r + 1) / parts[k] - begin);
-            }
-        check_range(p, p->n / 3, (p->n + 1) / 2);
-        check_range(p, p->n, 0);
-        kry_problem_release(&p);
-    }
-}
-
 static void couplings__of_a_pinned_operator(void **state)
 {
     kry_type type = type_of(state);
@@ -655,7 +610,6 @@ int main(void)
         cmocka_unit_test(choose__no_boxes_send_less),
         cmocka_unit_test(boxes__have_each_unknown_once),
         cmocka_unit_test(chunks__cover_all_rows),
-        cmocka_unit_test(rows__of_ranges_are_those_of_the_whole),
         BOTH(couplings__of_a_pinned_operator),
         cmocka_unit_test(hosts__share_out_threads),
         BOTH(a_lost_part__is_named),

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "json.h"
 #include "source.h"
+#include <kry/problem.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
 
 #include "options.h"
 #include "page/host_matrix.h"
+#include <kry/problem.h>
 
 typedef struct source {
     char name[512];       /* the file or the spec, printable */

@@ -1,11 +1,15 @@
 /*
  * problem.c - model problems from a spec such as "poisson2d:100".
  */
-#include "io/problem.h"
-#include "team/team.h"
+#include "exit.h"
+#include "kinds.h"
+#include "memory.h"
 #include <ctype.h>
 #include <float.h>
+#include <kry/transport.h>
+#include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +88,28 @@ static const kind kinds[] = {
       .make = kryi_problem_general_random, .entries = kryi_problem_general_entries },
 };
 
-static const kry_word *kind_at(int i) { return i < (int)COUNT(kinds) ? &kinds[i].word : NULL; }
+/* The forms of all specs, for messages; to be freed. */
+static kry_status list_forms(char **list)
+{
+    kry_status st = KRY_OK;
+    size_t size = 1, used = 0;
+
+    for (size_t i = 0; i < COUNT(kinds); i++) size += strlen(kinds[i].word.form) + 2;
+    TRY(kryi_allocate(size, 1, list));
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        used +=
+            (size_t)snprintf(*list + used, size - used, "%s%s", i ? ", " : "", kinds[i].word.form);
+done:
+    return st;
+}
+
+static const kind *find_kind(const char *name, size_t length)
+{
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        if (strlen(kinds[i].word.name) == length && !strncmp(kinds[i].word.name, name, length))
+            return &kinds[i];
+    return NULL;
+}
 
 /* The whole number at *text, -1 if there is none; *text moves behind it. */
 static int64_t read_whole(const char **text)
@@ -93,6 +118,24 @@ static int64_t read_whole(const char **text)
     for (; isdigit((unsigned char)**text) && value < INT32_MAX; (*text)++)
         value = (value < 0 ? 0 : value) * 10 + (**text - '0');
     return value;
+}
+
+/* Read the number at `text`, with a point whatever the locale says; returns what follows it, NULL if there is none. */
+static const char *read_number(const char *text, double *value)
+{
+    char number[sizeof(((kry_problem *)0)->name)], *end = NULL;
+    const size_t length = strspn(text, "0123456789+-.eE");
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+
+    if (plain && length && length < sizeof number) {
+        const locale_t before = uselocale(plain);
+        memcpy(number, text, length);
+        number[length] = 0;
+        *value = strtod(number, &end);
+        uselocale(before);
+    }
+    if (plain) freelocale(plain);
+    return end && !*end && isfinite(*value) ? text + length : NULL;
 }
 
 /* Move *text behind the letter if it is next. */
@@ -122,7 +165,7 @@ static bool read_arguments(const char *at, const kind *k, kryi_problem_spec *s)
     }
     if (!(k->follows & NUMBER) || ((k->follows & OPTIONAL) && !*at)) return !*at;
     if (!take(&at, ':')) return false;
-    end = kryi_read_double(at, at + strlen(at), &s->number);
+    end = read_number(at, &s->number);
     if (!end || !(s->number >= k->least && s->number <= k->largest)) return false;
     if ((k->follows & SHAPE) && *end == ':') {
         s->shape = k->choose(end + 1);
@@ -137,12 +180,11 @@ static kry_status read_spec(const char *func, const char *text, const kind **fou
     kry_status st = KRY_OK;
     char *list = NULL, hint[64];
     size_t length = strcspn(text, ":");
-    int i = kryi_word_find(kind_at, text, length);
 
-    TRY(kryi_word_list(kind_at, 0, COUNT(kinds), &list));
-    CHECK(i >= 0, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are %s%s", func, text, list,
+    *found = find_kind(text, length);
+    TRY(list_forms(&list));
+    CHECK(*found, KRY_ERR_PARSE, "%s: unknown problem \"%s\"; there are %s%s", func, text, list,
           kry_word_hint(text, list, hint, sizeof hint));
-    *found = &kinds[i];
     CHECK(read_arguments(text + length + (text[length] == ':'), *found, s), KRY_ERR_PARSE,
           "%s: \"%s\" is not %s with sizes from 1 to %lld%s; there are %s", func, text,
           (*found)->word.form, (long long)(*found)->most, (*found)->word.meaning, list);
@@ -169,7 +211,7 @@ static kry_status make_grid(const made *m, const int blocks[3], kry_device *devi
     kry_stencil_params *g = NULL;
     kry_stencil_box box;
 
-    TRY(kryi_alloc(1, sizeof *g, &g));
+    TRY(kryi_allocate(1, sizeof *g, &g));
     *g = *KRY_STENCIL(.local = device != NULL);
     m->kind->grid(&m->spec, g);
     if (blocks) memcpy(g->blocks, blocks, sizeof g->blocks);
@@ -186,7 +228,7 @@ done:
 static kry_status make_entries(const made *m, kry_problem *p)
 {
     kry_status st = KRY_OK;
-    kryi_csr rows = { 0 };
+    kryi_problem_csr rows = { 0 };
 
     TRY(m->kind->entries(&m->spec, (kryi_problem_range){ 0, p->n }, &rows));
     p->row_ptr = rows.row_ptr, p->col = rows.col, p->val = rows.val;
@@ -199,13 +241,13 @@ static kry_status make_vectors(const made *m, kry_problem *p)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_alloc((size_t)p->n, sizeof(double), &p->rhs));
-    if (p->solved) TRY(kryi_alloc((size_t)p->n, sizeof(double), &p->solution));
+    TRY(kryi_allocate((size_t)p->n, sizeof(double), &p->rhs));
+    if (p->solved) TRY(kryi_allocate((size_t)p->n, sizeof(double), &p->solution));
     if (m->kind->numbers) {
         TRY(m->kind->numbers(&m->spec, p, NULL, p->rhs, p->solution));
         goto done;
     }
-    const kryi_csr A = { p->n, p->n, KRY_F64, p->row_ptr, p->col, p->val };
+    const kryi_problem_csr A = { p->n, p->row_ptr, p->col, p->val };
     for (int64_t i = 0; i < p->n; i++) p->solution[i] = kryi_problem_solution(&m->spec, i);
     kryi_problem_multiply(&m->spec, &A, (kryi_problem_range){ 0, p->n }, p->rhs);
 done:
@@ -229,7 +271,7 @@ static kry_status create(const char *func, const char *text, kryi_problem_spec s
     TRY(read_spec(func, text, &k, &s));
     CHECK(s.entries || s.bare || k->grid, KRY_ERR_UNSUPPORTED,
           "%s: \"%s\" has no grid; kry_problem_create makes it with its entries", func, text);
-    TRY(kryi_alloc(1, sizeof *m, &m));
+    TRY(kryi_allocate(1, sizeof *m, &m));
     *m = (made){ .spec = s, .kind = k };
     p = &m->p;
     strcpy(p->name, text);
@@ -270,8 +312,8 @@ kry_status kry_problem_set_part(kry_problem *p, kry_device *device, const int bl
     const made *m = (const made *)p;
     kry_stencil_params *grid = NULL;
 
-    kryi_team_enter(device, who, NULL);
-    TRY(GIVEN(p, device));
+    NOT_NULL(p);
+    NOT_NULL(device);
     CHECK(m->spec.bare, KRY_ERR_ARGUMENT,
           "%s: %s has all coefficients; kry_problem_create_bare leaves them out", who, p->name);
     CHECK(m->kind->grid, KRY_ERR_UNSUPPORTED,
@@ -280,7 +322,7 @@ kry_status kry_problem_set_part(kry_problem *p, kry_device *device, const int bl
     release_grid(p->grid);
     p->grid = grid;
 done:
-    return kryi_team_leave(device, st);
+    return device ? kry_team_agree(device, who, st) : st;
 }
 
 void kry_problem_release(kry_problem **problem)

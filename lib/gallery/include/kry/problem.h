@@ -1,5 +1,5 @@
 /*
- * problem.h - model problems everybody starts with, by a short text each, and the random numbers they are made of.
+ * problem.h - model problems everybody starts with, by a short text each: the library kry-gallery.
  */
 #ifndef KRY_PROBLEM_H
 #define KRY_PROBLEM_H
@@ -142,14 +142,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_problem_share(const kry_problem *p, kry_de
 KRY_API KRY_MUST_CHECK kry_status kry_problem_rows(const kry_problem *p, const kry_vec *of,
                                                    double *rhs, double *solution);
 KRY_API void kry_problem_release(kry_problem **problem);
-
-/*
- * A number in [0, 1), uniform, that depends on (seed, stream, place) alone: the same on every machine and in
- * any order. To make a random vector that others can repeat, fill it from a stream of its own.
- * Source   G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators,
- *          OOPSLA 2014: the finaliser of SplitMix64.
- */
-KRY_API double kry_random_unit(uint64_t seed, uint64_t stream, uint64_t place);
 
 #ifdef __cplusplus
 }

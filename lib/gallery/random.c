@@ -1,5 +1,5 @@
 /*
- * problem_random.c - random matrices with a dominant diagonal that stand in for large matrices that
+ * random.c - random matrices with a dominant diagonal that stand in for large matrices that
  * cannot be shipped, and the Laplacians of networks. All but the first are symmetric.
  *
  *   random        entries anywhere
@@ -13,14 +13,15 @@
  * A pattern is made in one of two ways: each row draws partners, and is coupled to those that drew
  * it, too; or each row knows its columns.
  */
-#include "io/problem.h"
-#include "sparse/entries.h"
+#include "exit.h"
+#include "kinds.h"
+#include "memory.h"
 #include <math.h>
 #include <stdlib.h>
 
 typedef kryi_problem_spec spec;
 
-/* Streams of random numbers; 3 makes solutions, 21 is taken in problem_mesh.c. */
+/* Streams of random numbers; 3 makes solutions, 21 is taken in mesh.c. */
 enum {
     STREAM_PLACE,
     STREAM_VALUE,
@@ -44,7 +45,7 @@ typedef struct values_of {
     bool symmetric;
 } values_of;
 
-static void fill_values(const spec *s, const values_of *how, int64_t first, kryi_csr *A)
+static void fill_values(const spec *s, const values_of *how, int64_t first, kryi_problem_csr *A)
 {
     double *val = A->val;
 
@@ -94,9 +95,12 @@ typedef struct places {
 static kry_status make_room(places *p, int64_t room)
 {
     kry_status st = KRY_OK;
+    int32_t *row = realloc(p->row, (size_t)room * sizeof *row), *col = NULL;
 
-    TRY(kryi_realloc((size_t)room, sizeof *p->row, &p->row));
-    TRY(kryi_realloc((size_t)room, sizeof *p->col, &p->col));
+    if (row) p->row = row, col = realloc(p->col, (size_t)room * sizeof *col);
+    if (col) p->col = col;
+    CHECK(row && col, KRY_ERR_MEMORY, "no host memory for %lld places of a random matrix",
+          (long long)room);
     p->room = room;
 done:
     return st;
@@ -142,24 +146,51 @@ done:
     return st;
 }
 
+static int compare_columns(const void *a, const void *b)
+{
+    const int32_t u = *(const int32_t *)a, v = *(const int32_t *)b;
+    return u < v ? -1 : u > v;
+}
+
+/* A := these places, each of them once, columns ascending. */
+static kry_status sort_places(const places *p, kryi_problem_csr *A)
+{
+    kry_status st = KRY_OK;
+    int64_t *ptr = NULL, kept = 0;
+
+    *A = (kryi_problem_csr){ .rows = p->of.rows };
+    TRY(kryi_allocate((size_t)A->rows + 2, sizeof *ptr, &ptr));
+    A->row_ptr = ptr;
+    TRY(kryi_allocate((size_t)p->count, sizeof *A->col, &A->col));
+    for (int64_t e = 0; e < p->count; e++) ptr[p->row[e] + 2]++;
+    for (int64_t i = 1; i <= A->rows; i++) ptr[i + 1] += ptr[i];
+    for (int64_t e = 0; e < p->count; e++) A->col[ptr[p->row[e] + 1]++] = p->col[e];
+    for (int64_t i = 0, begin = 0; i < A->rows; i++) {
+        const int64_t end = ptr[i + 1], first = kept;
+        qsort(A->col + begin, (size_t)(end - begin), sizeof *A->col, compare_columns);
+        for (int64_t e = begin; e < end; e++)
+            if (kept == first || A->col[kept - 1] != A->col[e]) A->col[kept++] = A->col[e];
+        begin = end, ptr[i + 1] = kept;
+    }
+    TRY(kryi_allocate((size_t)kept, sizeof *A->val, &A->val));
+done:
+    return st;
+}
+
 /* Make the pattern, with the diagonal, and its numbers. */
 static kry_status draw(const spec *s, const draw_rules *d, const values_of *how,
-                       kryi_problem_range of, kryi_csr *A)
+                       kryi_problem_range of, kryi_problem_csr *A)
 {
     kry_status st = KRY_OK;
     places p = { .of = of };
 
     TRY(draw_places(s, d, how->symmetric, &p));
-    const kryi_entries pairs = {
-        "kry_problem_create", { of.rows, s->size, KRY_F64, NULL, p.col, NULL }, p.row, p.count
-    };
-    TRY(kryi_entries_compress(&pairs, KRY_MATRIX(.duplicates = KRY_SUM), false, A, NULL));
-    if (!A->val) TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof(double), &A->val));
+    TRY(sort_places(&p, A));
     fill_values(s, how, of.first, A);
 done:
     free(p.col);
     free(p.row);
-    if (st < 0) kryi_csr_release(A);
+    if (st < 0) kryi_problem_csr_release(A);
     return st;
 }
 
@@ -185,7 +216,7 @@ static int64_t random_partner(const spec *s, int64_t i, int64_t t, int64_t draws
     return j < i ? j : j + 1;
 }
 
-kry_status kryi_problem_random(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_random(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return draw(s, &(draw_rules){ random_draws, random_partner }, &anything, of, A);
 }
@@ -202,7 +233,7 @@ static int64_t general_partner(const spec *s, int64_t i, int64_t t, int64_t draw
     return j < i ? j : j + 1;
 }
 
-kry_status kryi_problem_general_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_general_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     static const values_of general = { random_entry, 0, false };
     return draw(s, &(draw_rules){ general_draws, general_partner }, &general, of, A);
@@ -249,7 +280,7 @@ static int64_t powerlaw_partner(const spec *s, int64_t i, int64_t t, int64_t dra
     return near_partner(s, STREAM_DISTANCE, STREAM_PLACE, i, t, draws + 1);
 }
 
-kry_status kryi_problem_powerlaw(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_powerlaw(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return draw(s, &(draw_rules){ powerlaw_draws, powerlaw_partner }, &anything, of, A);
 }
@@ -268,7 +299,7 @@ static int64_t wire_end(const spec *s, int64_t i, int64_t t, int64_t draws)
     return near_partner(s, STREAM_AWAY, STREAM_WIRE, i, t, 5);
 }
 
-kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     const values_of network = { conductance, pow(10, -s->number), true };
     return draw(s, &(draw_rules){ wires, wire_end }, &network, of, A);
@@ -277,10 +308,10 @@ kry_status kryi_problem_circuit(const spec *s, kryi_problem_range of, kryi_csr *
 /* ---- banded_spd ------------------------------------------------------------------------- */
 
 static kry_status rows_and_values(const spec *s, kryi_problem_row *row, kryi_problem_range of,
-                                  kryi_csr *A)
+                                  kryi_problem_csr *A)
 {
     kry_status st = KRY_OK;
-    TRY(kryi_problem_make_rows(row, s, false, s->size, of, A));
+    TRY(kryi_problem_make_rows(row, s, false, of, A));
     fill_values(s, &anything, of.first, A);
 done:
     return st;
@@ -302,7 +333,7 @@ static int64_t banded_row(const void *self, int64_t i, int32_t *col, double *val
     return count;
 }
 
-kry_status kryi_problem_banded(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_banded(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return rows_and_values(s, banded_row, of, A);
 }
@@ -331,7 +362,7 @@ static int64_t block_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kryi_problem_block(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_block(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return rows_and_values(s, block_row, of, A);
 }
@@ -371,7 +402,7 @@ static kry_status find_cells(const spec *s, kryi_problem_range of, cloud *c)
     int64_t *begin = NULL; /* of the points of each row of cells */
     double x, y;
 
-    TRY(kryi_alloc((size_t)c->cells + 1, sizeof *begin, &begin));
+    TRY(kryi_allocate((size_t)c->cells + 1, sizeof *begin, &begin));
     for (int64_t i = 0; i < s->size; i++) {
         throw_point(s, i, &x, &y);
         begin[cell_at(c, y) + 1]++;
@@ -397,9 +428,9 @@ static kry_status cloud_create(const spec *s, kryi_problem_range of, cloud *c)
     c->cells = c->radius < 1 ? (int64_t)(1 / c->radius) : 1;
     TRY(find_cells(s, of, c));
     const int64_t cells = (c->high - c->low) * c->cells;
-    TRY(kryi_alloc((size_t)c->count, sizeof *c->x, &c->x));
-    TRY(kryi_alloc((size_t)c->count, sizeof *c->y, &c->y));
-    TRY(kryi_alloc((size_t)cells + 2, sizeof *c->first, &c->first));
+    TRY(kryi_allocate((size_t)c->count, sizeof *c->x, &c->x));
+    TRY(kryi_allocate((size_t)c->count, sizeof *c->y, &c->y));
+    TRY(kryi_allocate((size_t)cells + 2, sizeof *c->first, &c->first));
     for (int64_t i = 0; i < s->size; i++) {
         throw_point(s, i, &x, &y);
         const int64_t cell = cell_of(c, x, y);
@@ -441,14 +472,14 @@ static int64_t geograph_row(const void *self, int64_t i, int32_t *col, double *v
 
 static double equal_entry(const spec *s, uint64_t pair) { return (void)s, (void)pair, -1; }
 
-kry_status kryi_problem_geograph(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_geograph(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     static const values_of network = { equal_entry, 1e-3, true };
     kry_status st = KRY_OK;
     cloud c = { .low = 0 };
 
     TRY(cloud_create(s, of, &c));
-    TRY(kryi_problem_make_rows(geograph_row, &c, false, s->size, of, A));
+    TRY(kryi_problem_make_rows(geograph_row, &c, false, of, A));
     fill_values(s, &network, of.first, A);
 done:
     free(c.first);

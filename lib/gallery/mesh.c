@@ -1,8 +1,10 @@
 /*
- * problem_mesh.c - equations of solids in the plane: a plate that is bent, a cantilever of finite
+ * mesh.c - equations of solids in the plane: a plate that is bent, a cantilever of finite
  * elements. Both are ill-conditioned for their size. b = A x for a random x.
  */
-#include "io/problem.h"
+#include "exit.h"
+#include "kinds.h"
+#include "memory.h"
 
 typedef kryi_problem_spec spec;
 
@@ -42,9 +44,9 @@ static int64_t plate_row(const void *self, int64_t i, int32_t *col, double *val)
     return count;
 }
 
-kry_status kryi_problem_plate_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_plate_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
-    return kryi_problem_make_rows(plate_row, s, true, s->size * s->size, of, A);
+    return kryi_problem_make_rows(plate_row, s, true, of, A);
 }
 
 kry_status kryi_problem_plate(const spec *s, kry_problem *p)
@@ -90,7 +92,7 @@ typedef struct cantilever {
 
 static double modulus(const cantilever *c, int64_t x, int64_t y)
 {
-    enum { STREAM_STIFF = 21 }; /* beside those of problem_random.c */
+    enum { STREAM_STIFF = 21 }; /* beside those of random.c */
     if (c->jump == 1) return 1;
     return kry_random_unit(c->seed, STREAM_STIFF, (uint64_t)(x + c->nx * y)) < 0.5 ? c->jump : 1;
 }
@@ -142,7 +144,7 @@ static kry_status make_coordinates(const spec *s, kry_problem *p)
     kry_status st = KRY_OK;
 
     p->axes = 2;
-    TRY(kryi_alloc((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
+    TRY(kryi_allocate((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
     for (int64_t i = 0; i < p->n / 2; i++) {
         const int64_t x = 1 + i % s->size, y = i / s->size;
         p->coordinates[2 * i] = (double)x, p->coordinates[2 * i + 1] = (double)y;
@@ -153,14 +155,15 @@ done:
 
 static int64_t unknowns(const spec *s) { return 2 * s->size * (s->k + 1); }
 
-kry_status kryi_problem_elasticity_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_elasticity_entries(const spec *s, kryi_problem_range of,
+                                           kryi_problem_csr *A)
 {
     cantilever c = { .nx = s->size, .ny = s->k, .jump = s->number, .seed = s->seed };
 
     for (int row = 0; row < 8; row++)
         for (int column = 0; column < 8; column++)
             c.element[row][column] = element_entry(row, column);
-    return kryi_problem_make_rows(elasticity_row, &c, true, unknowns(s), of, A);
+    return kryi_problem_make_rows(elasticity_row, &c, true, of, A);
 }
 
 kry_status kryi_problem_elasticity(const spec *s, kry_problem *p)

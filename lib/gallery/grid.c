@@ -1,12 +1,14 @@
 /*
- * problem_grid.c - model problems on grids: poisson2d, poisson3d, anisotropic2d, twophase2d,
+ * grid.c - model problems on grids: poisson2d, poisson3d, anisotropic2d, twophase2d,
  * twophase3d.
  *
  * N points or cells a side, x fastest, everything scaled by h^2. The parameters of the stencil come
  * first; the entries of the matrix are made from them.
  */
-#include "grid/stencil.h"
-#include "io/problem.h"
+#include "exit.h"
+#include "kinds.h"
+#include "memory.h"
+#include <kry/device.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,17 +37,52 @@ static void count_entries(const spec *s, kry_problem *p)
     p->nnz = (2 * s->axes + 1) * p->n - 2 * s->axes * (p->n / s->size);
 }
 
+static kry_status allocate_rows(int64_t rows, int64_t nnz, kryi_problem_csr *A)
+{
+    kry_status st = KRY_OK;
+
+    *A = (kryi_problem_csr){ .rows = rows };
+    TRY(kryi_allocate((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
+    TRY(kryi_allocate((size_t)nnz, sizeof *A->col, &A->col));
+    TRY(kryi_allocate((size_t)nnz, sizeof *A->val, &A->val));
+done:
+    if (st < 0) kryi_problem_csr_release(A);
+    return st;
+}
+
+/* The entries of a grid. The device `host` makes them, or one of OpenCL where the library has no kernels for it. */
+static kry_status stencil_rows(const kry_stencil_params *g, kryi_problem_csr *A)
+{
+    kry_status st = KRY_OK;
+    kry_device *device = NULL;
+    kry_op *op = NULL;
+    kry_op_info info;
+
+    st = kry_device_open("host", &device);
+    if (st == KRY_ERR_UNSUPPORTED) st = kry_device_open("opencl", &device);
+    TRY(st);
+    TRY(kry_stencil_create(device, KRY_F64, g, &op));
+    kry_op_describe(op, &info);
+    TRY(allocate_rows(kry_op_get_shape(op)->rows, info.nnz, A));
+    TRY(kry_stencil_read(op, A->row_ptr, A->col, A->val));
+done:
+    if (st < 0) kryi_problem_csr_release(A);
+    kry_op_release(&op);
+    kry_device_release(&device);
+    return st;
+}
+
 /* A := rows of the stencil `all` of some layers. */
-static kry_status cut_rows(const kryi_csr *all, int64_t begin, int64_t shift, kryi_problem_range of,
-                           kryi_csr *A)
+static kry_status cut_rows(const kryi_problem_csr *all, int64_t begin, int64_t shift,
+                           kryi_problem_range of, kryi_problem_csr *A)
 {
     kry_status st = KRY_OK;
     const int64_t at = all->row_ptr[begin], nnz = all->row_ptr[begin + of.rows] - at;
 
-    TRY(kryi_csr_create(of.rows, all->cols, KRY_F64, nnz, A));
+    TRY(allocate_rows(of.rows, nnz, A));
     for (int64_t i = 0; i <= of.rows; i++) A->row_ptr[i] = all->row_ptr[begin + i] - at;
     for (int64_t e = 0; e < nnz; e++) A->col[e] = (int32_t)(all->col[at + e] + shift);
-    if (nnz) memcpy(A->val, (const double *)all->val + at, (size_t)nnz * sizeof(double));
+    if (nnz) memcpy(A->val, all->val + at, (size_t)nnz * sizeof(double));
 done:
     return st;
 }
@@ -54,7 +91,7 @@ done:
  * no device for that; where it is cut off it is Neumann, which only the layers more see. */
 static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
                                kryi_problem_coefficients *coefficients, kryi_problem_range of,
-                               kryi_csr *A)
+                               kryi_problem_csr *A)
 {
     kry_status st = KRY_OK;
     kry_stencil_params g = *KRY_STENCIL();
@@ -63,28 +100,21 @@ static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
                   low = of.first / layer, high = (of.first + of.rows + layer - 1) / layer,
                   begin = low > 0 ? low - 1 : 0, end = high < s->size ? high + 1 : s->size;
     kry_stencil_box box = { .size = { s->size, s->size, last == 2 ? s->size : 1 } };
-    kry_device *dev = NULL;
-    kry_op *op = NULL;
-    kryi_csr all = { 0 };
+    kryi_problem_csr all = { 0 };
 
     grid(s, &g);
     box.first[last] = begin, box.size[last] = g.size[last] = end - begin;
     if (begin > 0) g.low[last] = KRY_NEUMANN;
     if (end < s->size) g.high[last] = KRY_NEUMANN;
     if (coefficients) TRY(coefficients(s, &box, &g));
-    TRY(kryi_device_open_aside(&dev));
-    TRY(kry_stencil_create(dev, KRY_F64, &g, &op));
-    TRY(kryi_stencil_rows(op, &all));
+    TRY(stencil_rows(&g, &all));
     if (of.rows == n) {
-        *A = all, all = (kryi_csr){ 0 };
+        *A = all, all = (kryi_problem_csr){ 0 };
         goto done;
     }
     TRY(cut_rows(&all, of.first - begin * layer, begin * layer, of, A));
-    A->cols = n;
 done:
-    kryi_csr_release(&all);
-    kry_op_release(&op);
-    kry_device_release(&dev);
+    kryi_problem_csr_release(&all);
     free((void *)g.coefficient);
     for (int a = 0; a < 3; a++) free((void *)g.face[a]);
     return st;
@@ -128,8 +158,8 @@ kry_status kryi_problem_poisson_numbers(const spec *s, const kry_problem *p, con
     double *sin2 = NULL, *cos2 = NULL, u, f;
     const int64_t rows = rows_of(p, of);
 
-    TRY(kryi_alloc((size_t)s->size, sizeof(double), &sin2));
-    TRY(kryi_alloc((size_t)s->size, sizeof(double), &cos2));
+    TRY(kryi_allocate((size_t)s->size, sizeof(double), &sin2));
+    TRY(kryi_allocate((size_t)s->size, sizeof(double), &cos2));
     for (int64_t i = 0; i < s->size; i++) {
         double x = ((double)i + 1) / ((double)s->size + 1);
         sin2[i] = sin(pi * x) * sin(pi * x);
@@ -151,7 +181,7 @@ void kryi_problem_poisson_grid(const spec *s, kry_stencil_params *g)
     square_grid(s, KRY_DIRICHLET, s->number, g);
 }
 
-kry_status kryi_problem_poisson_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_poisson_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return grid_entries(s, kryi_problem_poisson_grid, NULL, of, A);
 }
@@ -254,10 +284,10 @@ kry_status kryi_problem_twophase_coefficients(const spec *s, const kry_stencil_b
     const int64_t n = box->size[0] * box->size[1] * box->size[2];
     double *cell = NULL, *face[3] = { NULL };
 
-    TRY(kryi_alloc((size_t)n, sizeof *cell, &cell));
+    TRY(kryi_allocate((size_t)n, sizeof *cell, &cell));
     g->coefficient = cell;
     for (int a = 0; a < s->axes && s->shape == LAYERS; a++) {
-        TRY(kryi_alloc((size_t)n, sizeof(double), &face[a]));
+        TRY(kryi_allocate((size_t)n, sizeof(double), &face[a]));
         g->face[a] = face[a];
     }
     for (int64_t i = 0; i < n; i++) {
@@ -302,7 +332,7 @@ void kryi_problem_twophase_grid(const spec *s, kry_stencil_params *g)
     square_grid(s, KRY_NEUMANN, 1, g);
 }
 
-kry_status kryi_problem_twophase_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_twophase_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return grid_entries(s, kryi_problem_twophase_grid, kryi_problem_twophase_coefficients, of, A);
 }

@@ -1,13 +1,12 @@
 /*
- * problem.h - what the makers of model problems share.
+ * kinds.h - what the makers of model problems share.
  */
-#ifndef KRY_PROBLEM_INTERNAL_H
-#define KRY_PROBLEM_INTERNAL_H
+#ifndef KRY_KINDS_H
+#define KRY_KINDS_H
 
-#include "operator/op.h"
-#include "sparse/csr.h"
 #include <kry/problem.h>
 #include <kry/team.h>
+#include <kry/words.h>
 
 /* The numbers of a spec. */
 typedef struct kryi_problem_spec {
@@ -26,11 +25,21 @@ typedef struct kryi_problem_range {
     int64_t first, rows;
 } kryi_problem_range;
 
+/* Rows of a matrix, in double; columns ascend. */
+typedef struct kryi_problem_csr {
+    int64_t rows;
+    int64_t *row_ptr; /* rows + 1 */
+    int32_t *col;
+    double *val;
+} kryi_problem_csr;
+
+void kryi_problem_csr_release(kryi_problem_csr *A);
+
 /* Say what a problem is: p->n, traits and what else differs from a positive definite matrix without a grid. */
 typedef kry_status kryi_problem_maker(const kryi_problem_spec *s, kry_problem *p);
-/* A := these rows, in double, with columns of the whole; the same numbers in whatever ranges they are made. */
+/* A := these rows, with columns of the whole; the same numbers in whatever ranges they are made. */
 typedef kry_status kryi_problem_entries(const kryi_problem_spec *s, kryi_problem_range of,
-                                        kryi_csr *A);
+                                        kryi_problem_csr *A);
 /* Numbers of the right-hand side and the solution; what is NULL is not wanted.
  *   of  whose rows; NULL: all */
 typedef kry_status kryi_problem_numbers(const kryi_problem_spec *s, const kry_problem *p,
@@ -64,7 +73,7 @@ typedef struct kryi_problem_made {
     const kryi_problem_kind *kind;
 } kryi_problem_made;
 
-/* problem_grid.c: -sum_a w_a u_aa = f with a known solution; two-phase flow between walls */
+/* grid.c: -sum_a w_a u_aa = f with a known solution; two-phase flow between walls */
 kryi_problem_maker kryi_problem_poisson, kryi_problem_twophase;
 kryi_problem_entries kryi_problem_poisson_entries, kryi_problem_twophase_entries;
 kryi_problem_numbers kryi_problem_poisson_numbers, kryi_problem_twophase_numbers;
@@ -72,31 +81,31 @@ kryi_problem_grid kryi_problem_poisson_grid, kryi_problem_twophase_grid;
 kryi_problem_coefficients kryi_problem_twophase_coefficients;
 #define KRY_PROBLEM_SHAPES "layers, layers-faces, stripes, bubble and bubbles"
 int kryi_problem_shape(const char *name); /* -1: there is none of that name */
-/* problem_mesh.c: solids */
+/* mesh.c: solids */
 kryi_problem_maker kryi_problem_plate, kryi_problem_elasticity;
 kryi_problem_entries kryi_problem_plate_entries, kryi_problem_elasticity_entries;
-/* problem_random.c: random matrices and networks, all but the last one symmetric */
+/* random.c: random matrices and networks, all but the last one symmetric */
 kryi_problem_maker kryi_problem_of_size, kryi_problem_general_random;
 kryi_problem_entries kryi_problem_random, kryi_problem_powerlaw, kryi_problem_banded,
     kryi_problem_block, kryi_problem_circuit, kryi_problem_geograph, kryi_problem_general_entries;
 
-/* problem_general.c: matrices that are not symmetric positive definite */
+/* general.c: matrices that are not symmetric positive definite */
 kryi_problem_maker kryi_problem_convection, kryi_problem_helmholtz, kryi_problem_stokes;
 kryi_problem_entries kryi_problem_convection_entries, kryi_problem_helmholtz_entries,
     kryi_problem_stokes_entries;
 int kryi_problem_difference(const char *name); /* upwind or central; -1: neither */
 
-/* ---- problem_rows.c ---- */
+/* ---- rows.c ---- */
 
 /* Write the columns of row i, ascending, and their values; returns how many there are.
  *   col, val  NULL: not wanted */
 typedef int64_t kryi_problem_row(const void *self, int64_t i, int32_t *col, double *val);
-/* Make rows of an n-by-n matrix; values: else only the pattern, and room for them. */
-kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool values, int64_t n,
-                                  kryi_problem_range of, kryi_csr *A);
+/* Make rows of a matrix; values: else only the pattern, and room for them. */
+kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool values,
+                                  kryi_problem_range of, kryi_problem_csr *A);
 /* A random solution x in [0, 1) and b = A x. A: the rows of `of`; the others are not touched. */
-void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_csr *A, kryi_problem_range of,
-                           double *rhs);
+void kryi_problem_multiply(const kryi_problem_spec *s, const kryi_problem_csr *A,
+                           kryi_problem_range of, double *rhs);
 double kryi_problem_solution(const kryi_problem_spec *s, int64_t i);
 
 #endif

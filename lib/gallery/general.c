@@ -1,10 +1,11 @@
 /*
- * problem_general.c - model problems that are not symmetric positive definite: convection2d,
- * convection3d, helmholtz2d, stokes2d. (random is in problem_random.c.)
+ * general.c - model problems that are not symmetric positive definite: convection2d,
+ * convection3d, helmholtz2d, stokes2d. (random is in random.c.)
  *
  * N interior points (stokes2d: cells) a side, x fastest, scaled by h^2. b = A x for a random x.
  */
-#include "io/problem.h"
+#include "exit.h"
+#include "kinds.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +55,9 @@ static int64_t star_row(const void *self, int64_t i, int32_t *col, double *val)
 
 static int64_t points_of(const spec *s) { return s->size * s->size * (s->axes == 3 ? s->size : 1); }
 
-static kry_status star_entries(const star *rows, kryi_problem_range of, kryi_csr *A)
+static kry_status star_entries(const star *rows, kryi_problem_range of, kryi_problem_csr *A)
 {
-    return kryi_problem_make_rows(star_row, rows, true, points_of(rows->s), of, A);
+    return kryi_problem_make_rows(star_row, rows, true, of, A);
 }
 
 static kry_status describe(const spec *s, unsigned traits, kry_problem *p)
@@ -108,7 +109,8 @@ static double convection_side(const spec *s, const point *p, int axis, int direc
     return q < 0 ? q - 1 : -1;
 }
 
-kry_status kryi_problem_convection_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_convection_entries(const spec *s, kryi_problem_range of,
+                                           kryi_problem_csr *A)
 {
     return star_entries(&(star){ s, convection_diagonal, convection_side }, of, A);
 }
@@ -128,7 +130,7 @@ static double helmholtz_side(const spec *s, const point *p, int axis, int direct
     return (void)s, (void)p, (void)axis, (void)direction, -1;
 }
 
-kry_status kryi_problem_helmholtz_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_helmholtz_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
     return star_entries(&(star){ s, helmholtz_diagonal, helmholtz_side }, of, A);
 }
@@ -203,9 +205,9 @@ static int64_t unknowns(const spec *s)
     return 2 * s->size * (s->size - 1) + s->size * s->size - 1;
 }
 
-kry_status kryi_problem_stokes_entries(const spec *s, kryi_problem_range of, kryi_csr *A)
+kry_status kryi_problem_stokes_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
 {
-    return kryi_problem_make_rows(stokes_row, s, true, unknowns(s), of, A);
+    return kryi_problem_make_rows(stokes_row, s, true, of, A);
 }
 
 kry_status kryi_problem_stokes(const spec *s, kry_problem *p)
