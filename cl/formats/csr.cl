@@ -155,7 +155,7 @@ INLINED int csr_row(const csr *A, const csr_run *r, const factor *x, int nth, co
 // Add up what the lanes of a row have. Only lane 0 of each row has the answer.
 INLINED SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 {
-    const int l = get_local_id(0), lane_of_row = ROW_LANE_OF(l) & (lanes - 1);
+    const int l = get_local_id(0), lane_of_row = row_lane() & (lanes - 1);
     for (int step = lanes / 2; step > 0; step /= 2) {
         lane_sum[l] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -282,7 +282,7 @@ INLINED SUM csr_lane_sum(const csr *A, const csr_tile *tile, const factor *x, in
 // -1: there is none, or another work-item has it.
 INLINED int csr_row(const csr *A, const csr_run *r, const factor *x, int base, const csr_tile *tile, SUM *sum)
 {
-    const int l = ROW_LANE_OF((int)get_local_id(0)), lane_of_row = l & (r->lanes - 1);
+    const int l = row_lane(), lane_of_row = l & (r->lanes - 1);
     const int nth = base + l / r->lanes, row = r->first + nth;
     int from = 0, to = 0;
 

@@ -66,7 +66,7 @@ kernel void bicgstab_direction(long n, int j, long pitch, long ld, global const 
     R += COLUMN_HERE * pitch, U += COLUMN_HERE * pitch;
     if ((int)state[STATE_STOP] != GO_ON) return;
     for (int c = 0; c <= j; c++, R += ld, U += ld) {
-        FOR_VEC(i, n) STV(LDV(R, i) - beta * LDV(U, i), i, U);
+        FOR_VEC(i, n) store_vector(load_vector(R, i) - beta * load_vector(U, i), i, U);
         FOR_TAIL(i, n) U[i] = R[i] - beta * U[i];
     }
 }
@@ -109,7 +109,7 @@ kernel void bicgstab_step(long n ROWS_PARAMS, int j, long pitch, long ld, global
     for (int c = j; c > 0; c--) {
         global REAL *r = R + c * ld;
         global const REAL *u = U + (c + 1) * ld;
-        FOR_VEC_SUMMED(i, n) STV(LDV(r, i) - alpha * LDV(u, i), i, r);
+        FOR_VEC_SUMMED(i, n) store_vector(load_vector(r, i) - alpha * load_vector(u, i), i, r);
         FOR_TAIL_SUMMED(i, n) r[i] -= alpha * u[i];
     }
     global const REAL *u1 = U + ld;

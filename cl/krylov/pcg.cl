@@ -24,7 +24,7 @@ kernel void pcg_direction(DIRECTION_PARAMS, long n, global const REAL *z, global
     if (begin_direction(DIRECTION_PASS, lane, &b) != GO_ON) return;
     const REAL beta = (REAL)b;
     z += at, old += at, p += at;
-    FOR_VEC(i, n) STV(LDV(z, i) + beta * LDV(old, i), i, p);
+    FOR_VEC(i, n) store_vector(load_vector(z, i) + beta * load_vector(old, i), i, p);
     FOR_TAIL(i, n) p[i] = z[i] + beta * old[i];
 }
 

@@ -79,7 +79,7 @@ kernel void pipe_cg_sums(long n ROWS_PARAMS, global const REAL *restrict r,
     begin_sums(&sums);
     TAKE_ROWS(first)
     r += first, w += first, u += first;
-    FOR_VEC_SUMMED(i, n) add_sums(&sums, LDV(r, i), LDV(w, i), LDV(u, i), 1);
+    FOR_VEC_SUMMED(i, n) add_sums(&sums, load_vector(r, i), load_vector(w, i), load_vector(u, i), 1);
     FOR_TAIL_SUMMED(i, n) add_sums(&sums, (VEC)(r[i]), (VEC)(w[i]), (VEC)(u[i]), 0);
     leave_sums(&sums, lane, part);
 }

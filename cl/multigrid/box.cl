@@ -149,10 +149,10 @@ kernel void box_apply(BOX_PARAMS, ACC alpha, global const REAL *restrict x, long
 {
     const box A = BOX_PASS;
     const SUM by = (SUM)alpha, by_b = (SUM)beta;
-    const int last = (int)chunk_end(work);
+    const int last = (int)chunk_at(work, GROUP_HERE + 1);
     x += x0, b += b0, y += y0;
     const int again = by_b == 0 || b != y;
-    for (int i = (int)chunk_begin(work); i < last;) {
+    for (int i = (int)chunk_at(work, GROUP_HERE); i < last;) {
         row r;
         place p;
         take_row(&A, i, last, &r, &p);
@@ -181,11 +181,11 @@ kernel void box_relax(BOX_PARAMS, RELAX_PARAMS)
     local TOTAL2 lane[WG];
     const box A = BOX_PASS;
     const relaxation S = RELAX_PASS;
-    const int again = sums == 0 && !has_old, last = (int)chunk_end(work);
+    const int again = sums == 0 && !has_old, last = (int)chunk_at(work, GROUP_HERE + 1);
     TOTAL products = NO_TOTAL, squares = NO_TOTAL;
     TOTALV many_products = NO_TOTALV, many_squares = NO_TOTALV;
     b += b0, x += x0, y += y0;
-    for (int i = (int)chunk_begin(work); i < last;) {
+    for (int i = (int)chunk_at(work, GROUP_HERE); i < last;) {
         row r;
         place p;
         take_row(&A, i, last, &r, &p);

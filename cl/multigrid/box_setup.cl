@@ -103,7 +103,7 @@ kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
     const transfer P = COARSER_GRID(wraps);
     point c;
 #ifdef IN_VECTORS
-    const int begin = (int)chunk_begin(P.coarse), end = (int)chunk_end(P.coarse);
+    const int begin = (int)chunk_at(P.coarse, GROUP_HERE), end = (int)chunk_at(P.coarse, GROUP_HERE + 1);
     for (int j = begin; j < end;) {
         j = take_points(&P, j, begin, end, &c);
         weigh_around(&A, &P, &c, odds, (SUM)tiny, w);
@@ -199,7 +199,7 @@ kernel void box_galerkin(FINE_PARAMS, global const REAL *restrict w, global REAL
     const transfer P = COARSER_GRID(wraps);
     point q;
 #ifdef IN_VECTORS
-    const int begin = (int)chunk_begin(P.coarse), end = (int)chunk_end(P.coarse);
+    const int begin = (int)chunk_at(P.coarse, GROUP_HERE), end = (int)chunk_at(P.coarse, GROUP_HERE + 1);
     for (int j = begin; j < end;) {
         j = take_points(&P, j, begin, end, &q);
         galerkin(&A, &P, &q, w, c);

@@ -36,7 +36,7 @@ kernel void box_restrict(TRANSFER_PARAMS)
     const transfer P = TRANSFER_PASS;
     const SUM by = (SUM)alpha, old = (SUM)beta;
     x += x0, y += y0;
-    for (int j = (int)chunk_begin(work), last = (int)chunk_end(work); j < last;) {
+    for (int j = (int)chunk_at(work, GROUP_HERE), last = (int)chunk_at(work, GROUP_HERE + 1); j < last;) {
         coarse_point p;
         take_coarse_point(&P, j, &p);
         const int many = begins_vector(&P, &p, last);
@@ -63,7 +63,7 @@ kernel void box_prolong(TRANSFER_PARAMS)
     const transfer P = TRANSFER_PASS;
     const SUM by = (SUM)alpha, old = (SUM)beta;
     x += x0, y += y0;
-    for (int j = (int)chunk_begin(work), last = (int)chunk_end(work); j < last;) {
+    for (int j = (int)chunk_at(work, GROUP_HERE), last = (int)chunk_at(work, GROUP_HERE + 1); j < last;) {
         coarse_point p;
         take_coarse_point(&P, j, &p);
         const int many = begins_vector(&P, &p, last);

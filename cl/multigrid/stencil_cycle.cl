@@ -34,7 +34,7 @@ INLINED int coarsened_layers(void) { return AXES == 2 ? CY : CZ; }
 INLINED void cycle_begin(cycle *C)
 {
     C->ring += (size_t)get_group_id(0) * (MOST_STEPS + 1) * RING * (size_t)layer_size(&C->G);
-    C->from = (int)chunk_begin(C->G.work), C->until = (int)chunk_end(C->G.work);
+    C->from = (int)chunk_at(C->G.work, GROUP_HERE), C->until = (int)chunk_at(C->G.work, GROUP_HERE + 1);
     C->own = C->from << coarsened_layers(), C->own_end = min(C->until << coarsened_layers(), layers_of(&C->G));
 }
 

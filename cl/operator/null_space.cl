@@ -21,10 +21,10 @@ kernel void null_space_dot(long n ROWS_PARAMS, global const REAL *v, long v0, gl
     v += v0 + first;
     if (u) {
         u += u0 + first;
-        FOR_VEC_SUMMED(i, n) ADD_PRODUCTV(s, LDV(u, i), LDV(v, i));
+        FOR_VEC_SUMMED(i, n) ADD_PRODUCTV(s, load_vector(u, i), load_vector(v, i));
         FOR_TAIL_SUMMED(i, n) ADD_PRODUCT(t, u[i], v[i]);
     } else {
-        FOR_VEC_SUMMED(i, n) ADDV(s, LDV(v, i));
+        FOR_VEC_SUMMED(i, n) ADDV(s, load_vector(v, i));
         FOR_TAIL_SUMMED(i, n) ADD(t, v[i]);
     }
     TOTAL sum = group_sum(ALL_LANES(s, t), lane);
@@ -41,11 +41,11 @@ kernel void null_space_subtract(long n, long all, global const TOTAL *restrict p
     v += v0;
     if (u) {
         u += u0;
-        FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c * TO_ACCV(LDV(u, i))), i, v);
+        FOR_VEC(i, n) store_vector(TO_VEC(TO_ACCV(load_vector(v, i)) - c * TO_ACCV(load_vector(u, i))), i, v);
         FOR_TAIL(i, n) v[i] = (REAL)((ACC)v[i] - c * (ACC)u[i]);
     } else {
         c /= (ACC)all;
-        FOR_VEC(i, n) STV(TO_VEC(TO_ACCV(LDV(v, i)) - c), i, v);
+        FOR_VEC(i, n) store_vector(TO_VEC(TO_ACCV(load_vector(v, i)) - c), i, v);
         FOR_TAIL(i, n) v[i] = (REAL)((ACC)v[i] - c);
     }
 }

@@ -51,7 +51,6 @@ constant sampler_t field_sampler =
 #define IMAGE          image2d_t
 #define PLACE(i, j, k) (int2)((i) + nx * ((k) % cols), (j) + ny * ((k) / cols))
 #endif
-#define NUMBER(i, j, k) ((i) + nx * ((j) + ny * (k))) // fewer than 2^31 points
 #ifdef FIELD_IMAGE
 #define W               read_only IMAGE w
 #define NEXT            write_only IMAGE next
@@ -60,8 +59,9 @@ constant sampler_t field_sampler =
 #else
 #define W               global const REAL *restrict w
 #define NEXT            global REAL *restrict next
-#define GET(i, j, k)    w[NUMBER(i, j, k)]
-#define PUT(i, j, k, v) next[NUMBER(i, j, k)] = v;
+#define GET(i, j, k)    w[point_number(nx, ny, i, j, k)]
+#define PUT(i, j, k, v) next[point_number(nx, ny, i, j, k)] = v;
+int point_number(int nx, int ny, int i, int j, int k) { return i + nx * (j + ny * k); } // fewer than 2^31 points
 #endif
 
 #define EACH_POINT(DO)                                                                  \
@@ -95,7 +95,6 @@ constant sampler_t field_sampler =
 #define BLOCK_Y     (TILE_Y + 2)
 #define BLOCK       (BLOCK_X * BLOCK_Y * (TILE_Z + 2))
 #define TILE        (TILE_X * TILE_Y * TILE_Z)
-#define TILES(n, t) (((n) + (t) - 1) / (t))
 
 // A point of the block: from w, from a side, or one that no mean needs.
 #define BLOCK_POINT                                                                      \
@@ -110,8 +109,8 @@ constant sampler_t field_sampler =
     if (in_x && in_y && k == nz) v = SIDE(5, i, j);
 
 #define SWEEP_TILES                                                                      \
-    int tiles_x = TILES(nx, TILE_X), tiles_y = TILES(ny, TILE_Y);                        \
-    int tiles = tiles_x * tiles_y * TILES(nz, TILE_Z);                                   \
+    int tiles_x = (nx + TILE_X - 1) / TILE_X, tiles_y = (ny + TILE_Y - 1) / TILE_Y;      \
+    int tiles = tiles_x * tiles_y * ((nz + TILE_Z - 1) / TILE_Z);                        \
     for (int tile = get_group_id(0); tile < tiles; tile += (int)get_num_groups(0)) {     \
         int i0 = tile % tiles_x * TILE_X, j0 = tile / tiles_x % tiles_y * TILE_Y;        \
         int k0 = tile / tiles_x / tiles_y * TILE_Z;                                      \

@@ -38,15 +38,15 @@
     (LX * ((r) == 0 ? (c) : (r) == R - 1 ? BORDER - C + (c) : C + 2 * (r) - 2 + ((c) > 0)))
 #define PUT(at, c, r, number) \
     if (r == 0 || r == R - 1 || c == 0 || c == C - 1) (at)[AT(c, r)] = number
-#define LOAD(p) (*(global const ROW *)(p))
+// from_left, from_right: a row moved by one column, with the number that enters it.
 #if C == 2
 #define LANES (0, 1)
 #define PUT_ROW(at, r, v) \
     PUT(at, 0, r, v.s0);  \
     PUT(at, 1, r, v.s1)
-#define GET_ROW(at, r)        (ROW)((at)[AT(0, r)], (at)[AT(1, r)])
-#define FROM_LEFT(number, v)  (ROW)(number, v.s0)
-#define FROM_RIGHT(v, number) (ROW)(v.s1, number)
+#define GET_ROW(at, r) (ROW)((at)[AT(0, r)], (at)[AT(1, r)])
+ROW from_left(REAL number, ROW v) { return (ROW)(number, v.s0); }
+ROW from_right(ROW v, REAL number) { return (ROW)(v.s1, number); }
 #else
 #define LANES (0, 1, 2, 3)
 #define PUT_ROW(at, r, v) \
@@ -54,9 +54,9 @@
     PUT(at, 1, r, v.s1);  \
     PUT(at, 2, r, v.s2);  \
     PUT(at, 3, r, v.s3)
-#define GET_ROW(at, r)        (ROW)((at)[AT(0, r)], (at)[AT(1, r)], (at)[AT(2, r)], (at)[AT(3, r)])
-#define FROM_LEFT(number, v)  (ROW)(number, v.s0, v.s1, v.s2)
-#define FROM_RIGHT(v, number) (ROW)(v.s1, v.s2, v.s3, number)
+#define GET_ROW(at, r) (ROW)((at)[AT(0, r)], (at)[AT(1, r)], (at)[AT(2, r)], (at)[AT(3, r)])
+ROW from_left(REAL number, ROW v) { return (ROW)(number, v.s0, v.s1, v.s2); }
+ROW from_right(ROW v, REAL number) { return (ROW)(v.s1, v.s2, v.s3, number); }
 #endif
 #define MASK_float  int
 #define MASK_double long
@@ -90,7 +90,7 @@ akhtar_block(BOX, int depth, int depth_y, global const REAL *restrict w,
         EACH(r, R)
         {
             column_at[r] = clamp(i, -C, nx / C * C) + pitch * clamp(j + r, -1, ny);
-            ahead[r] = LOAD(w + first + slab * clamp(k0 - T, -1, nz) + column_at[r]);
+            ahead[r] = *(global const ROW *)(w + first + slab * clamp(k0 - T, -1, nz) + column_at[r]);
             EACH(s, T) here[s][r] = part[s][r] = 0;
         }
         for (int k = k0 - T; k < k1 + T; k++) {
@@ -101,7 +101,7 @@ akhtar_block(BOX, int depth, int depth_y, global const REAL *restrict w,
             EACH(r, R)
             {
                 v[r] = ahead[r]; // sweep 0, slice k
-                ahead[r] = LOAD(from + column_at[r]);
+                ahead[r] = *(global const ROW *)(from + column_at[r]);
             }
             // v: sweep s, slice k - s; from here on that of sweep s + 1, slice k - s - 1
             if (!sides && k >= T && k <= nz) { // the whole group: every point moves
@@ -141,7 +141,7 @@ akhtar_block(BOX, int depth, int depth_y, global const REAL *restrict w,
                 EACH(r, R)
                 {
                     ROW v = here[s][r];
-                    ROW xm = FROM_LEFT(at[AT(C - 1, r) - 1], v), xp = FROM_RIGHT(v, at[AT(0, r) + 1]);
+                    ROW xm = from_left(at[AT(C - 1, r) - 1], v), xp = from_right(v, at[AT(0, r) + 1]);
                     ROW ym = r > 0 ? here[s][r > 0 ? r - 1 : 0] : below;
                     ROW yp = r < R - 1 ? here[s][r < R - 1 ? r + 1 : 0] : above;
                     part[s][r] = ((xm + xp) + (ym + yp)) + part[s][r];

@@ -81,8 +81,8 @@ kernel void akhtar_stream(BOX, int depth, global const REAL *restrict w,
                            global REAL *restrict next)
 {
     long slab = (long)pitch * (ny + 2);
-    int strips = (ny + depth - 1) / depth, end = chunk_end((long)strips * nz);
-    for (int piece = chunk_begin((long)strips * nz); piece < end; piece++) {
+    int strips = (ny + depth - 1) / depth, end = chunk_at((long)strips * nz, GROUP_HERE + 1);
+    for (int piece = chunk_at((long)strips * nz, GROUP_HERE); piece < end; piece++) {
         int j0 = piece / nz * depth, j1 = min(j0 + depth, ny);
         long start = first + (long)pitch * j0 + slab * (piece % nz);
         for (int j = j0; j < j1; j++, start += pitch) {

@@ -33,7 +33,7 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G, i
             global const REAL *w_v = w + v * w_pitch;
             VEC s = 0;
             REAL t = 0;
-            for (long i = 0; i < k / VW; i++) s += LDV(g, i) * LDV(w_v, i);
+            for (long i = 0; i < k / VW; i++) s += load_vector(g, i) * load_vector(w_v, i);
             for (long i = k / VW * VW; i < k; i++) t += g[i] * w_v[i];
             c[v * c_pitch + row] = LANES_SUM(s) + t;
         }
@@ -48,7 +48,7 @@ kernel void coarse_product(long k, long stride, global const REAL *restrict G, i
     G += row * stride;
     for (long i = l; i < k / VW; i += WG) {
         const VEC g = ((global const VEC *)G)[i];
-        EACH_OF_VECTORS s[v] += g * LDV(w + at[v], i);
+        EACH_OF_VECTORS s[v] += g * load_vector(w + at[v], i);
     }
     for (long i = k / VW * VW + l; i < k; i += WG) {
         EACH_OF_VECTORS t[v] += G[i] * w[at[v] + i];

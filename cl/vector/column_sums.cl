@@ -19,8 +19,8 @@ kernel void column_sums(long n, int pair, global const REAL *restrict x, long x0
     x += x0 + c * x_pitch, y += y0 + c * y_pitch;
     FOR_VEC(i, n)
     {
-        const VEC x_i = LDV(x, i);
-        ADD_PRODUCTV(sxy, x_i, LDV(y, i));
+        const VEC x_i = load_vector(x, i);
+        ADD_PRODUCTV(sxy, x_i, load_vector(y, i));
         if (pair) ADD_PRODUCTV(sxx, x_i, x_i);
     }
     FOR_TAIL(i, n)

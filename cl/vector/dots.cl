@@ -95,11 +95,11 @@ INLINED void multiply(const int width, long n ROWS_PARAMS, int k, global const R
         EACH_COLUMN(c) v[c] = V + min(j + c, k - 1) * pitch, begin(&by_u[c]), begin(&by_w[c]);
         FOR_VEC_SUMMED(i, n)
         {
-            VEC u_i = LDV(u, i), w_i = u_i;
-            if (pair) w_i = LDV(w, i);
+            VEC u_i = load_vector(u, i), w_i = u_i;
+            if (pair) w_i = load_vector(w, i);
             EACH_COLUMN(c)
             {
-                const VEC v_i = LDV(v[c], i);
+                const VEC v_i = load_vector(v[c], i);
                 add_lanes(&by_u[c], v_i, u_i);
                 if (pair) add_lanes(&by_w[c], v_i, w_i);
             }

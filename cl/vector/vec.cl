@@ -12,14 +12,14 @@
 kernel void vec_fill(long n, ACC value, global REAL *y, long y0)
 {
     y += y0;
-    FOR_VEC(i, n) STV((VEC)((REAL)value), i, y);
+    FOR_VEC(i, n) store_vector((VEC)((REAL)value), i, y);
     FOR_TAIL(i, n) y[i] = (REAL)value;
 }
 
 kernel void vec_copy(long n, global const REAL *x, long x0, global REAL *y, long y0)
 {
     x += x0, y += y0;
-    FOR_VEC(i, n) STV(LDV(x, i), i, y);
+    FOR_VEC(i, n) store_vector(load_vector(x, i), i, y);
     FOR_TAIL(i, n) y[i] = x[i];
 }
 
@@ -28,7 +28,7 @@ kernel void vec_axpby(long n, ACC a, global const REAL *x, long x0, ACC b, globa
 {
     REAL ra = (REAL)a, rb = (REAL)b;
     x += x0, y += y0;
-    FOR_VEC(i, n) STV(AXPBY(LDV(x, i), LDV(y, i)), i, y);
+    FOR_VEC(i, n) store_vector(AXPBY(load_vector(x, i), load_vector(y, i)), i, y);
     FOR_TAIL(i, n) y[i] = AXPBY(x[i], y[i]);
 }
 
@@ -41,7 +41,7 @@ kernel void vec_dot(long n ROWS_PARAMS, global const REAL *restrict x, long x0,
     TOTAL t = NO_TOTAL;
     TAKE_ROWS(first)
     x += x0 + first, y += y0 + first;
-    FOR_VEC_SUMMED(i, n) ADD_PRODUCTV(s, LDV(x, i), LDV(y, i));
+    FOR_VEC_SUMMED(i, n) ADD_PRODUCTV(s, load_vector(x, i), load_vector(y, i));
     FOR_TAIL_SUMMED(i, n) ADD_PRODUCT(t, x[i], y[i]);
     TOTAL sum = group_sum(ALL_LANES(s, t), lane);
     if (get_local_id(0) == 0) part[get_group_id(0)] = sum;
@@ -58,8 +58,8 @@ kernel void vec_dot_pair(long n ROWS_PARAMS, global const REAL *restrict x, long
     x += x0 + first, y += y0 + first;
     FOR_VEC_SUMMED(i, n)
     {
-        VEC xi = LDV(x, i);
-        ADD_PRODUCTV(sxy, xi, LDV(y, i));
+        VEC xi = load_vector(x, i);
+        ADD_PRODUCTV(sxy, xi, load_vector(y, i));
         ADD_PRODUCTV(sxx, xi, xi);
     }
     FOR_TAIL_SUMMED(i, n)
@@ -77,7 +77,7 @@ kernel void vec_mul(long n, ACC a, global const REAL *d, long d0, global const R
 {
     REAL ra = (REAL)a, rb = (REAL)b;
     d += d0, x += x0, y += y0;
-    FOR_VEC(i, n) STV(AXPBY(LDV(d, i) * LDV(x, i), LDV(y, i)), i, y);
+    FOR_VEC(i, n) store_vector(AXPBY(load_vector(d, i) * load_vector(x, i), load_vector(y, i)), i, y);
     FOR_TAIL(i, n) y[i] = AXPBY(d[i] * x[i], y[i]);
 }
 
@@ -89,7 +89,7 @@ kernel void vec_triad(long n, ACC a, global const REAL *x, long x0, global const
 {
     REAL ra = (REAL)a;
     x += x0, y += y0, z += z0;
-    FOR_VEC(i, n) STV(LDV(y, i) + ra * LDV(x, i), i, z);
+    FOR_VEC(i, n) store_vector(load_vector(y, i) + ra * load_vector(x, i), i, z);
     FOR_TAIL(i, n) z[i] = y[i] + ra * x[i];
 }
 
@@ -107,7 +107,7 @@ kernel void vec_pivots(long n, global const REAL *x, long x0, global int *found)
 kernel void vec_invert(long n, global REAL *x, long x0)
 {
     x += x0;
-    FOR_VEC(i, n) STV((REAL)1 / LDV(x, i), i, x);
+    FOR_VEC(i, n) store_vector((REAL)1 / load_vector(x, i), i, x);
     FOR_TAIL(i, n) x[i] = (REAL)1 / x[i];
 }
 

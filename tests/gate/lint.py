@@ -20,7 +20,7 @@ RULES = [
 RULES = [(re.compile(rule, re.M), message) for rule, message in RULES]
 CONSTANT = re.compile(r'\bconst\s+(?:int|uint|long|size_t)\s+(\w+)\s*=')
 FUNCTION = re.compile(r'^(?!kernel\b|typedef\b|#)(\w[\w ]*[\w *]\b(\w+)\([^;{]*\)\n\{.*?^\})', re.M | re.S)
-PLACE = re.compile(r'\bget_(?:group_id|num_groups|global_\w+)\b|\bchunk_(?:begin|end)\b|\bFOR_(?:EACH|VEC|TAIL)\w*\(|'
+PLACE = re.compile(r'\bget_(?:group_id|num_groups|global_\w+)\b|\bchunk_at\b|\bFOR_(?:EACH|VEC|TAIL)\w*\(|'
                    r'\b(?:GROUP|COLUMN|ITEM)_HERE\b')
 DOUBLE = re.compile(r'\bdouble\d*\b')
 
