@@ -422,7 +422,7 @@ kry_status kryi_cycle_run(kryi_hierarchy *H, bool is_full, const kry_vec *b, kry
     kry_sum *sum = !N || b->k > 1 ? NULL : s.dots ? s.dots : N->dots;
 
     TRY(make_room(H, b->k));
-    if (!is_full && kryi_rung_has_narrow_passes(g)) return by_narrow_passes(H, b, x, s);
+    if (!is_full && N && kryi_rung_has_narrow_passes(g)) return by_narrow_passes(H, b, x, s);
     if (!g->b) {
         H->dots = s.dots;
         st = is_full ? full(H, b, x, false) : visit(H, 0, finest, b, x);
