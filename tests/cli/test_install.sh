@@ -151,7 +151,7 @@ version()
 compile()
 {
     # shellcheck disable=SC2046 # flags are words
-    cc -std=c11 -Wall -Wextra -Werror ten.c -o ten $(pkg-config --cflags --libs kry) -lm
+    cc -std=c11 -Wall -Wextra -Werror ten.c -o ten $(pkg-config --cflags --libs kry-gallery) -lm
 }
 
 # The files of pkg-config that stand for what the library needs are not asked for.
@@ -170,7 +170,7 @@ cmake_minimum_required(VERSION 3.10)
 project(ten C)
 find_package(kry ${WANTED} CONFIG REQUIRED)
 add_executable(ten ten.c)
-target_link_libraries(ten PRIVATE kry::queue kry::report m)
+target_link_libraries(ten PRIVATE kry::gallery kry::queue kry::report m)
 END
     major=$(pkg-config --modversion kry | cut -d. -f1,2)
     mv "$prefix" "$dir/moved"
@@ -278,7 +278,7 @@ END
 static_copy()
 {
     # shellcheck disable=SC2046
-    cc -std=c11 ten.c -o ten_static $(pkg-config --cflags kry) "$prefix/lib/libkry.a" \
+    cc -std=c11 ten.c -o ten_static $(pkg-config --cflags kry) "$prefix/lib/libkry-gallery.a" "$prefix/lib/libkry.a" \
         $(pkg-config --static --libs kry | sed 's/-lkry//') -lm &&
         mkdir alone && mv ten_static alone/ && mv "$prefix" "$dir/moved" || return 1
     LD_LIBRARY_PATH='' alone/ten_static | tee "$dir/answer"
@@ -321,7 +321,7 @@ each_header_alone()
 
 cplusplus()
 {
-    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/queue.h>' '#include <kry/report.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
+    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/problem.h>' '#include <kry/queue.h>' '#include <kry/report.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
         'bool csr() { return of(KRY_MATRIX(.format = KRY_FORMAT_CSR))->format == KRY_FORMAT_CSR; }' >headers.cc
     # shellcheck disable=SC2046
     g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc
