@@ -65,7 +65,7 @@ kernel void graph_columns(int rows, int squared, REAL bound, global const int *r
 #define IS_BESIDE(b)   ((b) < NOBODY)
 #define ROOT_BESIDE(b) (-2 - (b))
 
-// lowbias32 of C. Wellons, as kryi_scramble.
+// A bijection of 32 bits without structure: lowbias32 of C. Wellons.
 uint scramble(uint x)
 {
     x = (x ^ (x >> 16)) * 0x7feb352du;
@@ -94,14 +94,15 @@ kernel void roots_begin(int rows, global const int *restrict ptr, global const i
     }
 }
 
-// Of two nodes of the same priority the later one comes first. Words: best; of nodes where it may change, the state of
-// each neighbour.
-kernel void roots_best(int rows, global const int *restrict ptr, global const int *restrict col,
-                       global const int *restrict state, global int *restrict best)
+// Of two nodes of the same priority the later one comes first. Who comes first does so until it is not free any more. first: no
+// best is known yet. Words: best and its state; of nodes where it may change, the state of each neighbour.
+kernel void roots_best(int rows, int first, global const int *restrict ptr,
+                       global const int *restrict col, global const int *restrict state,
+                       global int *restrict best)
 {
     FOR_EACH(i, rows)
     {
-        if (best[i] < 0) continue;
+        if (best[i] < 0 || (!first && state[best[i]] == FREE)) continue;
         int top = NOBODY;
         uint highest = 0;
         for (int e = ptr[i], end = ptr[i + 1]; e < end; e++) {

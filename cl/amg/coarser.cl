@@ -1,6 +1,6 @@
 // coarser.cl - matrices of the levels of algebraic multigrid: what the set-up asks of them, and how the
 // Galerkin operator of a level is made fit for what comes below it.
-// Host: src/amg/device_coarser.c.
+// Host: src/amg/coarser.c.
 //
 // Matrices are in compressed rows with ascending columns; REAL is double. Entries are found by halving a
 // row, as in rows.clh. Rows have one work-item each.
@@ -64,8 +64,31 @@ kernel void coarser_rest(int rows, global const int *restrict ptr, global const 
     }
 }
 
-// The upper triangle := the lower one; LANES work-items beside each other have a row. Words: half of the entries and
-// their mirror images.
+// The upper triangle := the lower one. Words: half of the entries and their mirror images.
+#ifdef KRY_CPU
+
+// A group takes rows in ascending order, and so the entries of row j that are mirror images in ascending order, too. next, rows
+// of it for a group: where the next one is in row j; -1: it has to be found.
+kernel void coarser_mirror(int rows, global const int *restrict ptr,
+                           global const int *restrict col, global REAL *val, global int *next)
+{
+    global int *of = next + (long)get_group_id(0) * rows;
+    for (int j = 0; j < rows; j++) of[j] = -1;
+    FOR_EACH(i, rows)
+    {
+        int e = ptr[i + 1] - 1;
+        while (e >= ptr[i] && col[e] > i) e--;
+        for (e++; e < ptr[i + 1]; e++) {
+            int j = col[e];
+            if (of[j] < 0) of[j] = entry_of(ptr, col, j, (int)i);
+            val[e] = val[of[j]++];
+        }
+    }
+}
+
+#else
+
+// LANES work-items beside each other have a row.
 #define LANES 8
 kernel void coarser_mirror(int rows, global const int *restrict ptr,
                            global const int *restrict col, global REAL *val)
@@ -77,6 +100,8 @@ kernel void coarser_mirror(int rows, global const int *restrict ptr,
             val[e] = val[entry_of(ptr, col, col[e], i)];
     }
 }
+
+#endif
 
 // Coarse unknowns whose basis function p is zero or is mapped to zero are marked `alone`, and found[1]
 // becomes 1; found[0] becomes the first one of which p'Ap is negative or no number. `fine` is the diagonal of

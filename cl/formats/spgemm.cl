@@ -67,8 +67,11 @@ kernel void spgemm_lengths(OPERANDS, MORE_OPERANDS, global int *restrict length)
     {
         int count = 0;
         for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++)
-            for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++)
-                if (met[b_col[f]] != i) met[b_col[f]] = (int)i, count++;
+            for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++) {
+                int j = b_col[f];
+                count += met[j] != i;
+                met[j] = (int)i;
+            }
         length[i] = count;
     }
 }
@@ -123,7 +126,7 @@ kernel void spgemm_entries(OPERANDS, MORE_OPERANDS, NUMBERS, global int *restric
                     if (is_short) sum[at - begin] = 0;
                     met[j] = at, c_col[at++] = j;
                 }
-                if (is_short) sum[met[j] - begin] += a * b_val[f];
+                if (is_short && !(lower && j > i)) sum[met[j] - begin] += a * b_val[f];
             }
         }
         sort_row(c_col + begin, at - begin);

@@ -91,10 +91,10 @@ done:
     return st;
 }
 
-static kry_status find_best(const roots *r)
+static kry_status find_best(const roots *r, cl_int first)
 {
-    const kry_arg args[] = { ARG(r->rows), ARG(r->G->row_ptr), ARG(r->G->col), ARG(r->state),
-                             ARG(r->best) };
+    const kry_arg args[] = { ARG(r->rows),   ARG(first),    ARG(r->G->row_ptr),
+                             ARG(r->G->col), ARG(r->state), ARG(r->best) };
     return run(r, "roots_best", args, COUNT(args));
 }
 
@@ -119,12 +119,12 @@ static kry_status find_roots(const roots *r)
     TRY(run(r, "roots_begin", args, COUNT(args)));
     do {
         for (int i = 0; i < at_once; i++) {
-            TRY(find_best(r));
+            TRY(find_best(r, round == 0));
             TRY(decide(r, ++round));
         }
         TRY(kryi_buffer_read(r->G->dev, r->left, 0, sizeof left, &left));
     } while (left == round);
-    TRY(find_best(r));
+    TRY(find_best(r, false));
 done:
     return st;
 }

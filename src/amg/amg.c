@@ -13,12 +13,6 @@
 #include "precond/rows.h"
 #include <stdlib.h>
 
-/* How a level that the host has is coarsened. */
-typedef struct host_level {
-    kryi_device_csr P; /* the pattern, on the device host */
-    void *kept;        /* by the coarsener */
-} host_level;
-
 /* What is behind a preconditioner of algebraic multigrid. */
 typedef struct kry_amg {
     kry_op *A;                /* retained */
@@ -29,16 +23,15 @@ typedef struct kry_amg {
     int64_t coarsest;         /* unknowns at which to end */
     int levels;               /* at most */
     kryi_device_levels
-        *device; /* the finest levels, if a device makes them; NULL: the host makes all */
-    int upper;   /* of these, levels that are coarsened */
-    int made;    /* the same of the host's, which follow */
+        *large; /* the finest levels, if a GPU makes them; NULL: the host makes all */
+    kryi_device_levels *small; /* the others, from the last of these on */
+    int upper;                 /* levels of `large` that have a coarser one */
+    int count;                 /* levels of all that have a coarser one */
     kryi_keep
         keep; /* how operators keep their numbers, but for A and the coarsest level's: in single where constants are
                       the near null space, which rows that add up to what they did leave as it is */
     kryi_row_look look; /* at A */
     kry_op *narrow;     /* A for vectors in single; NULL: the levels' are A's */
-    kry_device *host;   /* on which coarseners work for levels that the host has */
-    host_level of_host[KRY_AMG_LEVELS];
 } kry_amg;
 
 /* ---- vectors in single ----------------------------------------------------------------------- */
@@ -62,25 +55,17 @@ done:
     return st;
 }
 
-/* What rounding takes from the rows of A. */
-static kry_status find_rest(const kry_amg *M, const kryi_csr *rows, cl_mem *rest)
-{
-    return rows ? kryi_rounded_rest(M->A->dev, rows, rest)
-                : kryi_device_levels_rest(M->device, rest);
-}
-
-/* There is a coarser level: if vectors are to be in single *A, which is A, becomes one for these. rows: of A; NULL: the device
- * has them. */
-static kry_status begin_narrow(kry_amg *M, const kryi_csr *rows, kry_op **A)
+/* There is a coarser level: if vectors are to be in single *A := A for these, else A. L has the finest level. */
+static kry_status begin_narrow(kry_amg *M, const kryi_device_levels *L, kry_op **A)
 {
     kry_status st = KRY_OK;
     cl_mem rest = NULL;
 
-    if (M->keep.type == M->A->shape.type) return KRY_OK;
-    TRY(find_rest(M, rows, &rest));
-    TRY(kryi_matrix_narrowed(M->A, rest, &M->narrow));
-    kry_op_release(A);
-    *A = kry_op_retain(M->narrow);
+    if (M->keep.type != M->A->shape.type) {
+        TRY(kryi_device_levels_rest(L, &rest));
+        TRY(kryi_matrix_narrowed(M->A, rest, &M->narrow));
+    }
+    *A = kry_op_retain(M->narrow ? M->narrow : M->A);
 done:
     kryi_buffer_release(M->A->dev, &rest);
     return st;
@@ -135,7 +120,6 @@ static kry_status start(kry_amg *M, const kryi_amg_sight *s, const kry_amg_param
     M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     TRY(choose_type(M, &p->cycle));
     TRY(kryi_amg_start(kryi_amg_who, M->A->shape.rows, s, p, c, &M->by));
-    TRY(kryi_amg_host(kryi_amg_who, M->A->dev, &M->host));
 done:
     return st;
 }
@@ -164,91 +148,63 @@ done:
     return st;
 }
 
-/* to := what the next level is made of; without columns in P if there is none. */
-static kry_status coarsen(kry_amg *M, kryi_coarsen *c, const kryi_csr *A, kryi_coarser *to)
-{
-    kry_status st = KRY_OK;
-    host_level made = { 0 };
-    kryi_device_csr here = { 0 };
-
-    TRY(kryi_device_csr_upload(M->host, A, &here));
-    TRY(M->by->create(c, &here, &made.P, &made.kept));
-    if (!made.kept) goto done;
-    TRY(kryi_device_csr_download(&made.P, &to->P));
-    kryi_buffer_release(M->host, &made.P.val);
-    TRY(kryi_coarser_multiply(kryi_amg_who, ++c->level, M->A->shape.type, A, to));
-    TRY(check_complexity(M, c->level, to->A.rows, kryi_csr_nnz(&to->A)));
-    M->of_host[M->made++] = made, made = (host_level){ 0 };
-done:
-    M->by->destroy(made.kept);
-    kryi_device_csr_release(&made.P);
-    kryi_device_csr_release(&here);
-    return st;
-}
-
-/* Add the level of A, from which `to` leads on. */
-static kry_status add_level(const kry_amg *M, kryi_hierarchy *H, kry_op *A, const kryi_coarser *to)
-{
-    kry_status st = KRY_OK;
-    kryi_level level = { .A = A, .factor = A == M->narrow };
-
-    if (to->P.cols > 0) {
-        TRY(kryi_rounded_operator(M->A->dev, M->keep, &to->P, 0, &level.P));
-        TRY(kryi_rounded_operator(M->A->dev, M->keep, &to->R, 0, &level.R));
-    }
-    TRY(kryi_hierarchy_add(H, &level));
-done:
-    kry_op_release(&level.R);
-    kry_op_release(&level.P);
-    return st;
-}
-
-static int levels_of(const kry_amg *M) { return M->upper + M->made + 1; }
-
 /* What is left is solved exactly, which takes a time that has to be bearable. */
-static kry_status check_end(const kry_amg *M, const kryi_csr *last)
+static kry_status check_end(const kry_amg *M)
 {
     enum { MOST = 20000 };
     kry_status st = KRY_OK;
+    const int64_t rows = kryi_device_levels_rows(M->small);
 
-    CHECK(last->rows <= MOST || last->rows <= M->coarsest || levels_of(M) >= M->levels ||
-              kryi_csr_nnz(last) == last->rows,
+    CHECK(rows <= MOST || rows <= M->coarsest || M->count + 1 >= M->levels ||
+              kryi_device_levels_nnz(M->small) == rows,
           KRY_ERR_UNSUPPORTED,
           "%s: coarsening ends at level %d with %lld unknowns, too many to be solved exactly; the "
           "couplings of this matrix do not suit multigrid by %s",
-          kryi_amg_who, levels_of(M) - 1, (long long)last->rows, M->by->name);
+          kryi_amg_who, M->count, (long long)rows, M->by->name);
 done:
     return st;
 }
 
-/* *A := the operator of a level below the finest one. The coarsest one is solved by itself, with all its digits. */
-static kry_status make_operator(const kry_amg *M, const kryi_csr *rows, bool coarser, kry_op **A)
-{
-    const kryi_keep digits = { .type = M->A->shape.type };
-    return kryi_rounded_operator(M->A->dev, coarser ? M->keep : digits, rows, KRY_SYMMETRIC, A);
-}
-
-/* The levels from A on, whose entries are `rows`; takes both over. *A NULL: it has no operator yet. */
-static kry_status make_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kryi_csr *rows,
-                              kry_op **A)
+/* Add the level at which L is, if there is a coarser one, which it makes. */
+static kry_status add_level(kry_amg *M, kryi_hierarchy *H, kryi_device_levels *L, kryi_coarsen *c,
+                            bool *coarser)
 {
     kry_status st = KRY_OK;
-    kryi_coarser to = { 0 };
+    kryi_level level = { 0 };
 
-    for (bool coarser = true; coarser;) {
-        if (rows->rows > M->coarsest && levels_of(M) < M->levels) TRY(coarsen(M, c, rows, &to));
-        coarser = to.P.cols > 0;
-        if (!coarser) TRY(check_end(M, rows));
-        if (!*A) TRY(make_operator(M, rows, coarser, A));
-        if (coarser && *A == M->A) TRY(begin_narrow(M, rows, A));
-        TRY(add_level(M, H, *A, &to));
-        kry_op_release(A);
-        kryi_csr_release(rows);
-        *rows = to.A, to.A = (kryi_csr){ 0 };
-        kryi_coarser_release(&to);
+    *coarser = false;
+    if (kryi_device_levels_rows(L) > M->coarsest && M->count + 1 < M->levels)
+        TRY(kryi_device_levels_coarsen(L, M->by, c, coarser));
+    if (!*coarser) goto done;
+    TRY(check_complexity(M, c->level, kryi_device_levels_rows(L), kryi_device_levels_nnz(L)));
+    TRY(kryi_device_levels_operators(L, &level));
+    if (!level.A) {
+        TRY(begin_narrow(M, L, &level.A));
+        level.factor = M->narrow != NULL;
     }
+    TRY(kryi_hierarchy_add(H, &level));
+    M->count++;
 done:
-    kryi_coarser_release(&to);
+    kry_op_release(&level.R);
+    kry_op_release(&level.P);
+    kry_op_release(&level.A);
+    return st;
+}
+
+/* Add the coarsest level. */
+static kry_status add_end(const kry_amg *M, kryi_hierarchy *H)
+{
+    kry_status st = KRY_OK;
+    kryi_level level = { 0 };
+
+    TRY(check_end(M));
+    if (M->count)
+        TRY(kryi_device_levels_coarsest(M->small, &level.A));
+    else
+        level.A = kry_op_retain(M->A);
+    TRY(kryi_hierarchy_add(H, &level));
+done:
+    kry_op_release(&level.A);
     return st;
 }
 
@@ -266,35 +222,8 @@ done:
     return st;
 }
 
-/* The level at which the device is, if there is a coarser one, which it makes. */
-static kry_status add_device_level(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, bool *coarser)
-{
-    kry_status st = KRY_OK;
-    kryi_level level = { 0 };
-
-    *coarser = false;
-    if (kryi_device_levels_rows(M->device) > M->coarsest && levels_of(M) < M->levels)
-        TRY(kryi_device_levels_coarsen(M->device, M->by, c, coarser));
-    if (!*coarser) goto done;
-    TRY(check_complexity(M, c->level, kryi_device_levels_rows(M->device),
-                         kryi_device_levels_nnz(M->device)));
-    TRY(kryi_device_levels_operators(M->device, &level));
-    if (!level.A) {
-        level.A = kry_op_retain(M->A);
-        TRY(begin_narrow(M, NULL, &level.A));
-        level.factor = M->narrow != NULL;
-    }
-    TRY(kryi_hierarchy_add(H, &level));
-    M->upper++;
-done:
-    kry_op_release(&level.R);
-    kry_op_release(&level.P);
-    kry_op_release(&level.A);
-    return st;
-}
-
-/* The near null space, n-by-m, moves to M->host. */
-static kry_status move_vectors(const kry_amg *M, kryi_coarsen *c, int64_t n)
+/* The near null space, n-by-m, moves to another device. */
+static kry_status move_vectors(kry_device *to, kryi_coarsen *c, int64_t n)
 {
     kry_status st = KRY_OK;
     const size_t count = (size_t)(n * c->vectors);
@@ -303,24 +232,27 @@ static kry_status move_vectors(const kry_amg *M, kryi_coarsen *c, int64_t n)
     TRY(kryi_alloc(count, sizeof *B, &B));
     TRY(kryi_buffer_read(c->dev, c->near_null_space, 0, count * sizeof *B, B));
     kryi_buffer_release(c->dev, &c->near_null_space);
-    TRY(put_vectors(M->host, B, n, c));
+    TRY(put_vectors(to, B, n, c));
 done:
     free(B);
     return st;
 }
 
-/* The levels that are large; rows := the first of the host's, *A: its operator, NULL: it has none yet. */
-static kry_status make_device_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c, kryi_csr *rows,
-                                     kry_op **A)
+/* The levels that a GPU makes; M->small := the others. */
+static kry_status make_large_levels(kry_amg *M, kryi_hierarchy *H, kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
+    kryi_csr rows = { 0 };
 
-    for (bool coarser = true; coarser;) TRY(add_device_level(M, H, c, &coarser));
-    if (M->upper) kry_op_release(A);
-    TRY(kryi_device_levels_download(M->device, rows));
-    kryi_device_levels_drop_numbers(M->device);
-    if (c->near_null_space) TRY(move_vectors(M, c, rows->rows));
+    for (bool coarser = true; coarser;) TRY(add_level(M, H, M->large, c, &coarser));
+    M->upper = M->count;
+    TRY(kryi_device_levels_download(M->large, &rows));
+    kryi_device_levels_drop_numbers(M->large);
+    TRY(kryi_device_levels_create_on_host(kryi_amg_who, M->A, M->upper > 0, &rows, &M->small));
+    if (c->near_null_space) TRY(move_vectors(kryi_device_levels_device(M->small), c, rows.rows));
+    c->dev = kryi_device_levels_device(M->small);
 done:
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -337,8 +269,8 @@ static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kryi
     }
     pattern.val = NULL;
     *s = kryi_amg_look(M->A, &pattern, p);
-    s->nnz = kryi_device_levels_nnz(M->device);
-    TRY(kryi_device_levels_couplings(M->device, &s->couplings));
+    s->nnz = kryi_device_levels_nnz(M->large);
+    TRY(kryi_device_levels_couplings(M->large, &s->couplings));
 done:
     kryi_csr_release(&rows);
     return st;
@@ -349,28 +281,30 @@ static kry_status start_on_device(kry_amg *M, const kry_amg_params *p, kryi_coar
     kry_status st = KRY_OK;
     kryi_amg_sight s;
 
-    TRY(kryi_device_levels_create(kryi_amg_who, M->A, &M->device));
-    if (!M->device) return KRY_OK;
+    TRY(kryi_device_levels_create(kryi_amg_who, M->A, &M->large));
+    if (!M->large) return KRY_OK;
     TRY(look_on_device(M, p, &s));
-    M->look = *kryi_device_levels_look(M->device);
+    M->look = *kryi_device_levels_look(M->large);
     TRY(start(M, &s, p, c));
-    kryi_device_levels_keep(M->device, M->keep);
+    kryi_device_levels_keep(M->large, M->keep);
     TRY(take_vectors(M, &s, M->A->dev, c));
 done:
     return st;
 }
 
-static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarsen *c,
-                                kryi_csr *rows)
+static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarsen *c)
 {
     kry_status st = KRY_OK;
+    kryi_csr rows = { 0 };
 
-    TRY(read_rows(M, rows));
-    const kryi_amg_sight s = kryi_amg_look(M->A, rows, p);
-    M->look = kryi_look_at_rows(rows);
+    TRY(read_rows(M, &rows));
+    const kryi_amg_sight s = kryi_amg_look(M->A, &rows, p);
+    M->look = kryi_look_at_rows(&rows);
     TRY(start(M, &s, p, c));
-    TRY(take_vectors(M, &s, M->host, c));
+    TRY(kryi_device_levels_create_on_host(kryi_amg_who, M->A, false, &rows, &M->small));
+    TRY(take_vectors(M, &s, kryi_device_levels_device(M->small), c));
 done:
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -379,66 +313,39 @@ static kry_status make_all_levels(kry_amg *M, kryi_hierarchy *H, const kry_amg_p
 {
     kry_status st = KRY_OK;
     kryi_coarsen c = { 0 };
-    kryi_csr rows = { 0 };
-    kry_op *A = kry_op_retain(M->A);
 
-    if (kryi_device_levels_suit(A)) TRY(start_on_device(M, p, &c));
-    TRY(M->device ? make_device_levels(M, H, &c, &rows, &A) : start_on_host(M, p, &c, &rows));
-    TRY(make_levels(M, H, &c, &rows, &A));
+    if (kryi_device_levels_suit(M->A)) TRY(start_on_device(M, p, &c));
+    TRY(M->large ? make_large_levels(M, H, &c) : start_on_host(M, p, &c));
+    kryi_device_levels_keep(M->small, M->keep);
+    for (bool coarser = true; coarser;) TRY(add_level(M, H, M->small, &c, &coarser));
+    TRY(add_end(M, H));
+    kryi_device_levels_drop_numbers(M->small);
     kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
 done:
-    kry_op_release(&A);
-    kryi_csr_release(&rows);
     kryi_buffer_release(c.dev, &c.near_null_space);
     return st;
 }
 
 /* ---- new numbers ----------------------------------------------------------------------------- */
 
-/* rows := the finest of the host's levels; rest: what rounding takes from A, where its vectors are in single. */
-static kry_status renew_upper(kry_amg *M, kryi_csr *rows, cl_mem *rest)
+/* New numbers of all levels, which the operators do not have yet. */
+static kry_status renew(kry_amg *M)
 {
     kry_status st = KRY_OK;
+    kryi_csr rows = { 0 };
 
-    if (M->device) {
-        TRY(kryi_device_levels_renew(M->device));
-        M->look = *kryi_device_levels_look(M->device);
-        TRY(check_range(M));
-        if (M->narrow) TRY(find_rest(M, NULL, rest));
-        return kryi_device_levels_download(M->device, rows);
+    if (M->large) {
+        TRY(kryi_device_levels_renew(M->large, NULL));
+        TRY(kryi_device_levels_download(M->large, &rows));
+        M->look = *kryi_device_levels_look(M->large);
+    } else {
+        TRY(read_rows(M, &rows));
+        M->look = kryi_look_at_rows(&rows);
     }
-    TRY(read_rows(M, rows));
-    CHECK(kryi_csr_nnz(rows) == M->nnz, KRY_ERR_ARGUMENT,
-          "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
-          "preconditioner anew",
-          kryi_amg_who, (long long)kryi_csr_nnz(rows), (long long)M->nnz);
-    M->look = kryi_look_at_rows(rows);
     TRY(check_range(M));
-    if (M->narrow) TRY(find_rest(M, rows, rest));
+    TRY(kryi_device_levels_renew(M->small, &rows));
 done:
-    return st;
-}
-
-/* What level i of the host's becomes; its matrix borrows the places of the one that is on the device. */
-static kry_status renew_level(kry_amg *M, kryi_hierarchy *H, int i, const kryi_csr *A,
-                              kryi_coarser *to)
-{
-    kry_status st = KRY_OK;
-    const int level = M->upper + i;
-    host_level *made = &M->of_host[i];
-    kryi_device_csr here = { 0 };
-
-    TRY(kryi_device_csr_upload(M->host, A, &here));
-    TRY(kryi_buffer_create(M->host, (size_t)made->P.nnz * sizeof(double), &made->P.val));
-    TRY(M->by->update(&here, made->kept, &made->P));
-    TRY(kryi_device_csr_download(&made->P, &to->P));
-    to->A = kryi_matrix_of(kryi_hierarchy_level(H, level + 1)->A)->sorted;
-    to->A.type = KRY_F64, to->A.val = NULL;
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(&to->A), sizeof(double), &to->A.val));
-    TRY(kryi_coarser_multiply(kryi_amg_who, level + 1, M->A->shape.type, A, to));
-done:
-    kryi_buffer_release(M->host, &made->P.val);
-    kryi_device_csr_release(&here);
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -447,31 +354,18 @@ static kry_status amg_update(kryi_hierarchy *H, void *self)
 {
     kry_status st = KRY_OK;
     kry_amg *M = self;
-    kryi_csr rows = { 0 };
-    kryi_coarser *to = NULL;
     cl_mem rest = NULL;
 
-    TRY(kryi_alloc((size_t)M->made + 1, sizeof *to, &to));
-    TRY(renew_upper(M, &rows, &rest));
-    for (int i = 0; i < M->made; i++) TRY(renew_level(M, H, i, i ? &to[i - 1].A : &rows, &to[i]));
-    if (M->device) TRY(kryi_device_levels_store(M->device, H));
+    TRY(renew(M));
+    if (M->narrow) TRY(kryi_device_levels_rest(M->large ? M->large : M->small, &rest));
+    if (M->large) TRY(kryi_device_levels_store(M->large, H, 0));
     kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
     if (M->narrow) TRY(kryi_matrix_narrowed_again(M->narrow, rest));
-    if (M->upper) TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, M->upper)->A, &rows));
-    for (int i = 0; i < M->made; i++) {
-        const int level = M->upper + i;
-        TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, level)->P, &to[i].P));
-        TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, level)->R, &to[i].R));
-        TRY(kryi_rounded_set_numbers(kryi_hierarchy_level(H, level + 1)->A, &to[i].A));
-    }
+    TRY(kryi_device_levels_store(M->small, H, M->upper));
 done:
     kryi_buffer_release(M->A->dev, &rest);
-    for (int i = 0; to && i < M->made; i++) {
-        to[i].A.row_ptr = NULL, to[i].A.col = NULL; /* borrowed */
-        kryi_coarser_release(&to[i]);
-    }
-    free(to);
-    kryi_csr_release(&rows);
+    if (M->large) kryi_device_levels_drop_numbers(M->large);
+    kryi_device_levels_drop_numbers(M->small);
     return st;
 }
 
@@ -479,12 +373,8 @@ static void amg_destroy(void *self)
 {
     kry_amg *M = self;
     if (!M) return;
-    for (int i = 0; i < M->made; i++) {
-        M->by->destroy(M->of_host[i].kept);
-        kryi_device_csr_release(&M->of_host[i].P);
-    }
-    kry_device_release(&M->host);
-    kryi_device_levels_release(M->device);
+    kryi_device_levels_release(M->small);
+    kryi_device_levels_release(M->large);
     kry_op_release(&M->narrow);
     kry_op_release(&M->A);
     free(M);

@@ -46,35 +46,15 @@ typedef struct kryi_coarsener {
 
 extern const kryi_coarsener kryi_smoothed_aggregation; /* smoothed.c */
 extern const kryi_coarsener kryi_classical_coarsening; /* classical.c; scalar problems */
+
+/* ---- amg_start.c: what the rows of a matrix look like ----------------------------------------- */
+
 /* The sums of |a_ij| over positive and over negative couplings i != j. */
 typedef struct kryi_couplings {
     double positive, negative;
 } kryi_couplings;
 kryi_couplings kryi_amg_couplings(const kryi_csr *A);
 
-/* ---- coarser.c ------------------------------------------------------------------------------- */
-
-/* What a matrix is coarsened to. */
-typedef struct kryi_coarser {
-    kryi_csr P, R, A;
-} kryi_coarser;
-/* c->R := P',  c->A := R A P; coarse unknowns that stand for nothing get an equation of their own. type: in
- * which the entries of the finest matrix were rounded. c->A may come with its places and room for its numbers.
- * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
-kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_csr *A,
-                                 kryi_coarser *c);
-void kryi_coarser_release(kryi_coarser *c);
-/* What a coarse matrix is regularised with: who and level are for messages. */
-typedef struct kryi_regularisation {
-    const char *who;
-    int level;
-    double rounding;
-    const double *d;   /* the diagonal of the finer matrix: p'Dp is what p'Ap is measured by */
-    const kryi_csr *R; /* P' */
-} kryi_regularisation;
-/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A.
- * Returns  as kryi_coarser_multiply */
-kry_status kryi_coarser_regularise(const kryi_regularisation *r, kryi_csr *A);
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kryi_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }
 
@@ -96,23 +76,12 @@ bool kryi_fits_single(const kryi_row_look *look);
  * close to; on coarser levels the eigenvalue is less, and the estimate saves iterations. */
 static inline double kryi_highest_of(double bound) { return bound <= 2.00001 ? bound : 0; }
 
-/* A bijection of 32 bits without structure, for priorities that are the same on every device; C. Wellons,
- * "lowbias32". */
-static inline uint32_t kryi_scramble(uint32_t x)
-{
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
 /* ---- rounded.c ------------------------------------------------------------------------------- */
 
 /* The operator of `host`, which is in double. keep: of what type its vectors are, and whether it keeps numbers in double
  * as singles, unless one is too large or too small for that. Rows of symmetric matrices add up to what they did. */
 kry_status kryi_rounded_operator(kry_device *dev, kryi_keep keep, const kryi_csr *host,
                                  unsigned traits, kry_op **op);
-/* *rest: what rounding to single takes from each row of A, a single each, on the device. */
-kry_status kryi_rounded_rest(kry_device *dev, const kryi_csr *A, cl_mem *rest);
 /* host: its pattern with new numbers. */
 kry_status kryi_rounded_set_numbers(kry_op *op, const kryi_csr *host);
 

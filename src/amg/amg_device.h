@@ -1,6 +1,6 @@
 /*
- * amg_device.h - the set-up of algebraic multigrid on a device, for levels that are too large for one
- * thread of the host. It gives the same bits as the set-up on the host.
+ * amg_device.h - the set-up of algebraic multigrid on a device: large levels on a GPU, others on the device host. All give the
+ * same bits.
  *
  * Matrices are as kryi_coarsener has them. Functions make a new matrix or buffer, which the caller
  * releases, and nothing if they fail.
@@ -22,9 +22,15 @@ bool kryi_device_levels_suit(const kry_op *A);
  * Returns  KRY_ERR_ARGUMENT as kryi_rows_symmetrise */
 kry_status kryi_device_levels_create(const char *who, const kry_op *A, kryi_device_levels **L);
 void kryi_device_levels_release(kryi_device_levels *L); /* takes NULL */
-/* kryi_look_at_rows of the finest level. */
+/* The finest level has these rows, the next ones are made on the device host (kryi_amg_host). below: it is not A itself, but a
+ * coarser level. */
+kry_status kryi_device_levels_create_on_host(const char *who, const kry_op *A, bool below,
+                                             const kryi_csr *rows, kryi_device_levels **L);
+/* The device that makes the levels; borrowed. */
+kry_device *kryi_device_levels_device(const kryi_device_levels *L);
+/* kryi_look_at_rows of the finest level, if the device has read it. */
 const kryi_row_look *kryi_device_levels_look(const kryi_device_levels *L);
-/* *rest: kryi_rounded_rest of the finest level. */
+/* *rest: what rounding to single takes from each row of the finest level, a single each, on the matrix's device. */
 kry_status kryi_device_levels_rest(const kryi_device_levels *L, cl_mem *rest);
 /* What the coarsest level has so far. */
 int64_t kryi_device_levels_rows(const kryi_device_levels *L);
@@ -32,21 +38,25 @@ int64_t kryi_device_levels_nnz(const kryi_device_levels *L);
 kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_couplings *c); /* waits */
 kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *rows);
 /* Coarsen that level; *coarser: whether there is one below it now. Waits.
- * Returns  as kryi_coarser_multiply */
+ * Returns  as kryi_device_coarser_multiply */
 kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_coarsener *by,
                                       kryi_coarsen *c, bool *coarser);
 /* How operators that are made from now on keep their numbers; as the matrix, unless this is called. */
 void kryi_device_levels_keep(kryi_device_levels *L, kryi_keep keep);
-/* level := A, P and R of the level above the coarsest one so far; A NULL for the finest one. */
+/* level := A, P and R of the level above the coarsest one so far; A NULL for the matrix itself. */
 kry_status kryi_device_levels_operators(kryi_device_levels *L, kryi_level *level);
+/* *A := the operator of the coarsest level, with all its digits. */
+kry_status kryi_device_levels_coarsest(kryi_device_levels *L, kry_op **A);
 /* What the levels need to be made again, and no more. */
 void kryi_device_levels_drop_numbers(kryi_device_levels *L);
-/* After new numbers of the matrix: those of the levels, which the operators do not have yet. Waits. */
-kry_status kryi_device_levels_renew(kryi_device_levels *L);
-/* The operators of H take them, but for A of the coarsest level here. */
-kry_status kryi_device_levels_store(kryi_device_levels *L, kryi_hierarchy *H);
+/* After new numbers of the matrix: those of the levels, which the operators do not have yet. rows: those of the finest level;
+ * NULL: the device reads the matrix. Waits. */
+kry_status kryi_device_levels_renew(kryi_device_levels *L, const kryi_csr *rows);
+/* The operators of H take them, from level `first` on, but for the matrix itself and, on a GPU, for A of the coarsest level
+ * here. */
+kry_status kryi_device_levels_store(kryi_device_levels *L, kryi_hierarchy *H, int first);
 
-/* ---- device_coarser.c: matrices --------------------------------------------------------------- */
+/* ---- coarser.c: matrices --------------------------------------------------------------- */
 
 /* Launch a kernel that has a work-item for each row. */
 kry_status kryi_device_rows(kry_device *dev, const char *stem, const char *name, int64_t rows,
@@ -61,13 +71,16 @@ typedef struct kryi_device_facts {
 } kryi_device_facts;
 kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *found); /* waits */
 
-/* What a matrix is coarsened to, as kryi_coarser. */
+/* What a matrix is coarsened to. On CPUs AP is there only while A is made. */
 typedef struct kryi_device_coarser {
     kryi_device_csr P, R, AP, A;
     cl_mem from; /* of the transpose */
 } kryi_device_coarser;
 void kryi_device_coarser_release(kryi_device_coarser *c);
-/* As kryi_coarser_multiply; and once more, where c has the patterns, and P its numbers. Both wait. */
+/* c->R := P', c->A := R A P, symmetric to the bit, for its upper triangle is taken from the lower one. Coarse unknowns
+ * that stand for nothing get an equation of their own. type: in which the entries of the finest matrix were rounded.
+ * _again: c has the patterns, and P its numbers. Both wait.
+ * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
 kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type type,
                                         const kryi_device_csr *A, kryi_device_coarser *c);
 kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,

@@ -36,6 +36,49 @@ done:
     return st;
 }
 
+kryi_couplings kryi_amg_couplings(const kryi_csr *A)
+{
+    const double *a = A->val;
+    kryi_couplings c = { 0 };
+
+    for (int64_t i = 0; i < A->rows; i++)
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+            if (A->col[e] == i) continue;
+            if (a[e] > 0)
+                c.positive += a[e];
+            else
+                c.negative -= a[e];
+        }
+    return c;
+}
+
+kryi_row_look kryi_look_at_rows(const kryi_csr *A)
+{
+    const double *val = A->val;
+    float bound = 0, least = INFINITY, most = 0;
+
+    for (int64_t i = 0; i < A->rows; i++) {
+        const double entry = kryi_csr_entry(A, i, i);
+        double size = 0;
+        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) size += fabs(val[e]);
+        if (!(entry > 0)) continue;
+        bound = fmaxf(bound, (float)(size / entry));
+        least = fminf(least, (float)entry), most = fmaxf(most, (float)entry);
+    }
+    return (kryi_row_look){ bound, least, most };
+}
+
+bool kryi_fits_single(const kryi_row_look *look)
+{
+    return look->least >= 0x1p-60 && look->most <= 0x1p60;
+}
+
+bool kryi_suits_single(const kryi_row_look *look)
+{
+    enum { SPREAD = 10000 };
+    return kryi_fits_single(look) && look->most <= 1.01 * SPREAD * look->least;
+}
+
 static int block_of(const kry_op *A, const kryi_csr *rows, const kry_amg_params *p)
 {
     const int block = p->block ? p->block : kryi_matrix_block(A);

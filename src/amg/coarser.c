@@ -1,107 +1,191 @@
-/* coarser.c - the Galerkin operator of a level on the host, made fit for what comes below it. */
-#include "amg/amg.h"
-#include <assert.h>
-#include <math.h>
-#include <stdlib.h>
+/* coarser.c - matrices of the levels, and the Galerkin operator of a level. Kernels: cl/amg/coarser.cl. */
+#include "amg/amg_device.h"
+#include "device/launch.h"
+#include <limits.h>
+#include <string.h>
 
-void kryi_coarser_release(kryi_coarser *c)
+static const char stem[] = "coarser";
+
+kry_status kryi_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,
+                            const kry_arg *args, size_t count)
 {
-    kryi_csr_release(&c->A);
-    kryi_csr_release(&c->R);
-    kryi_csr_release(&c->P);
+    return kryi_run(dev, file, KRY_F64, "", name, kryi_groups_for(dev, KRY_F64, 2 * rows), args,
+                    count);
 }
 
-kryi_couplings kryi_amg_couplings(const kryi_csr *A)
-{
-    const double *a = A->val;
-    kryi_couplings c = { 0 };
-
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            if (A->col[e] == i) continue;
-            if (a[e] > 0)
-                c.positive += a[e];
-            else
-                c.negative -= a[e];
-        }
-    return c;
-}
-
-kryi_row_look kryi_look_at_rows(const kryi_csr *A)
-{
-    const double *val = A->val;
-    float bound = 0, least = INFINITY, most = 0;
-
-    for (int64_t i = 0; i < A->rows; i++) {
-        const double entry = kryi_csr_entry(A, i, i);
-        double size = 0;
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) size += fabs(val[e]);
-        if (!(entry > 0)) continue;
-        bound = fmaxf(bound, (float)(size / entry));
-        least = fminf(least, (float)entry), most = fmaxf(most, (float)entry);
-    }
-    return (kryi_row_look){ bound, least, most };
-}
-
-bool kryi_fits_single(const kryi_row_look *look)
-{
-    return look->least >= 0x1p-60 && look->most <= 0x1p60;
-}
-
-bool kryi_suits_single(const kryi_row_look *look)
-{
-    enum { SPREAD = 10000 };
-    return kryi_fits_single(look) && look->most <= 1.01 * SPREAD * look->least;
-}
-
-/* Unknown i is left alone. */
-static void decouple(kryi_csr *A, int64_t i)
-{
-    double *val = A->val;
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        const int64_t mirror = kryi_csr_find(A, A->col[e], i);
-        val[e] = val[mirror] = A->col[e] == i;
-    }
-}
-
-kry_status kryi_coarser_regularise(const kryi_regularisation *r, kryi_csr *A)
+kry_status kryi_device_diagonal(const kryi_device_csr *A, cl_mem *d)
 {
     kry_status st = KRY_OK;
-    const double *p = r->R->val, *d = r->d;
+    const cl_int rows = (cl_int)A->rows;
 
-    for (int64_t i = 0; i < A->rows; i++) {
-        const double entry = kryi_csr_entry(A, i, i);
-        double size = 0;
-        for (int64_t e = r->R->row_ptr[i]; e < r->R->row_ptr[i + 1]; e++)
-            size += p[e] * p[e] * d[r->R->col[e]];
-        CHECK(isfinite(entry) && entry >= -100 * r->rounding * size, KRY_ERR_ARGUMENT,
-              "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
-              "entry %g",
-              r->who, (long long)i, r->level, entry);
-        if (entry <= r->rounding * size && kryi_row_length(A, i) > 0) decouple(A, i);
-    }
+    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(double), d));
+    const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(*d) };
+    TRY(kryi_device_rows(A->dev, stem, "coarser_diagonal", A->rows, args, COUNT(args)));
+done:
+    if (st < 0) kryi_buffer_release(A->dev, d);
+    return st;
+}
+
+kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *f)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)A->rows;
+    static const cl_int nothing[5] = { 0, 0, 0, INT_MAX, 0 };
+    cl_int found[5];
+    float look[3];
+    cl_mem d = NULL, out = NULL;
+
+    TRY(kryi_device_diagonal(A, &d));
+    TRY(kryi_buffer_create(A->dev, sizeof nothing, &out));
+    TRY(kryi_buffer_write_later(A->dev, out, 0, sizeof nothing, nothing));
+    const kry_arg args[] = {
+        ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(d), ARG(out)
+    };
+    TRY(kryi_device_rows(A->dev, stem, "coarser_check", A->rows, args, COUNT(args)));
+    TRY(kryi_buffer_read(A->dev, out, 0, sizeof found, found));
+    memcpy(look, &found[2], sizeof look);
+    *f = (kryi_device_facts){ !found[0], found[1], { look[0], look[1], look[2] } };
+done:
+    kryi_buffer_release(A->dev, &out);
+    kryi_buffer_release(A->dev, &d);
+    return st;
+}
+
+/* ---- R A P --------------------------------------------------------------------------------------- */
+
+void kryi_device_coarser_release(kryi_device_coarser *c)
+{
+    kryi_buffer_release(c->P.dev, &c->from);
+    kryi_device_csr_release(&c->A);
+    kryi_device_csr_release(&c->AP);
+    kryi_device_csr_release(&c->R);
+    kryi_device_csr_release(&c->P);
+}
+
+/* The upper triangle is taken from the lower one. */
+static kry_status mirror(const kryi_device_csr *A)
+{
+    enum { LANES = 8 }; /* of coarser_mirror on GPUs */
+    kry_status st = KRY_OK;
+    kry_device *dev = A->dev;
+    const cl_int rows = (cl_int)A->rows;
+    const int64_t groups = kryi_device_csr_groups(dev, A->rows, A->cols, A->nnz);
+    cl_mem next = NULL;
+
+    if (dev->info.cpu_kernels)
+        TRY(kryi_buffer_create(dev, (size_t)(groups * A->rows) * sizeof(cl_int), &next));
+    const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(next) };
+    if (next)
+        TRY(kryi_run(dev, stem, KRY_F64, "", "coarser_mirror", groups, args, COUNT(args)));
+    else
+        TRY(kryi_device_rows(dev, stem, "coarser_mirror", LANES * A->rows, args, COUNT(args) - 1));
+done:
+    kryi_buffer_release(dev, &next);
+    return st;
+}
+
+/* Coarse unknowns, and what is found about them. */
+typedef struct basis {
+    cl_mem fine, coarse; /* diagonals */
+    cl_mem alone, found;
+} basis;
+
+static kry_status look(const kryi_device_coarser *c, double rounding, const basis *b,
+                       cl_int found[2])
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)c->A.rows;
+    const kry_arg args[] = { ARG(rows),     ARG(rounding), ARG(c->R.row_ptr), ARG(c->R.col),
+                             ARG(c->R.val), ARG(b->fine),  ARG(c->A.row_ptr), ARG(b->coarse),
+                             ARG(b->alone), ARG(b->found) };
+
+    TRY(kryi_device_rows(c->A.dev, stem, "coarser_regularise", c->A.rows, args, COUNT(args)));
+    TRY(kryi_buffer_read(c->A.dev, b->found, 0, 2 * sizeof *found, found));
 done:
     return st;
 }
 
-kry_status kryi_coarser_multiply(const char *who, int level, kry_type type, const kryi_csr *A,
-                                 kryi_coarser *c)
+static kry_status decouple(const kryi_device_csr *A, const basis *b)
+{
+    const cl_int rows = (cl_int)A->rows;
+    const kry_arg args[] = { ARG(rows),     ARG(A->row_ptr), ARG(A->col),
+                             ARG(b->alone), ARG(A->val),     ARG(b->coarse) };
+    return kryi_device_rows(A->dev, stem, "coarser_decouple", A->rows, args, COUNT(args));
+}
+
+/* Coarse unknowns that stand for nothing get an equation of their own. */
+static kry_status regularise(const char *who, int level, double rounding, const kryi_device_csr *A,
+                             kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
-    double *d = NULL;
+    kry_device *dev = A->dev;
+    static const cl_int nothing[2] = { INT_MAX, 0 };
+    cl_int found[2];
+    double entry = 0;
+    basis b = { 0 };
 
-    TRY(kryi_alloc((size_t)A->rows, sizeof *d, &d));
-    for (int64_t i = 0; i < A->rows; i++) d[i] = kryi_csr_entry(A, i, i);
-    TRY(kryi_csr_transpose(&c->P, &c->R));
-    if (c->A.row_ptr)
-        TRY(kryi_csr_triple_within(&c->R, A, &c->P, &c->A));
-    else
-        TRY(kryi_csr_triple(&c->R, A, &c->P, &c->A));
-    assert(c->A.row_ptr);
-    TRY(kryi_coarser_regularise(
-        &(kryi_regularisation){ who, level, kryi_coarser_rounding(type), d, &c->R }, &c->A));
+    TRY(kryi_device_diagonal(A, &b.fine));
+    TRY(kryi_device_diagonal(&c->A, &b.coarse));
+    TRY(kryi_buffer_create(dev, (size_t)c->A.rows * sizeof(cl_int), &b.alone));
+    TRY(kryi_buffer_create(dev, sizeof nothing, &b.found));
+    TRY(kryi_buffer_write_later(dev, b.found, 0, sizeof nothing, nothing));
+    TRY(look(c, rounding, &b, found));
+    if (found[0] < INT_MAX)
+        TRY(kryi_buffer_read(dev, b.coarse, (size_t)found[0] * sizeof entry, sizeof entry, &entry));
+    CHECK(found[0] == INT_MAX, KRY_ERR_ARGUMENT,
+          "%s: the matrix is not positive definite: unknown %d of level %d has the diagonal "
+          "entry %g",
+          who, found[0], level, entry);
+    if (found[1]) TRY(decouple(&c->A, &b));
 done:
-    free(d);
+    kryi_buffer_release(dev, &b.found);
+    kryi_buffer_release(dev, &b.alone);
+    kryi_buffer_release(dev, &b.coarse);
+    kryi_buffer_release(dev, &b.fine);
+    return st;
+}
+
+kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type type,
+                                        const kryi_device_csr *A, kryi_device_coarser *c)
+{
+    kry_status st = KRY_OK;
+
+    TRY(kryi_device_csr_transpose(&c->P, &c->R, &c->from));
+    TRY(kryi_device_csr_product(A, &c->P, false, &c->AP));
+    TRY(kryi_device_csr_product(&c->R, &c->AP, true, &c->A));
+    kryi_buffer_release(A->dev, &c->AP.val);
+    if (A->dev->info.cpu_kernels)
+        kryi_device_csr_release(&c->AP); /* memory is dearer than a pass */
+    TRY(mirror(&c->A));
+    TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
+done:
+    return st;
+}
+
+static kry_status make_room(kryi_device_csr *A)
+{
+    return kryi_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(A->type), &A->val);
+}
+
+kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
+                                     const kryi_device_csr *A, kryi_device_coarser *c)
+{
+    kry_status st = KRY_OK;
+
+    TRY(make_room(&c->R));
+    TRY(make_room(&c->A));
+    TRY(kryi_device_csr_transpose_again(&c->P, c->from, &c->R));
+    if (c->AP.dev) {
+        TRY(make_room(&c->AP));
+        TRY(kryi_device_csr_product_again(A, &c->P, false, &c->AP));
+    } else {
+        TRY(kryi_device_csr_product(A, &c->P, false, &c->AP));
+    }
+    TRY(kryi_device_csr_product_again(&c->R, &c->AP, true, &c->A));
+    kryi_buffer_release(A->dev, &c->AP.val);
+    if (A->dev->info.cpu_kernels) kryi_device_csr_release(&c->AP);
+    TRY(mirror(&c->A));
+    TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
+done:
     return st;
 }

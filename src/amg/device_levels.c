@@ -1,6 +1,7 @@
-/* device_levels.c - the levels of algebraic multigrid that a device makes. Between set-ups only their
- * patterns stay; the numbers are the operators'. */
+/* device_levels.c - the levels of algebraic multigrid that a device makes, which may be the device host. Between set-ups only
+ * their patterns stay; the numbers are the operators'. */
 #include "amg/amg_device.h"
+#include "amg/amg_start.h"
 #include "amg/classical.h"
 #include "matrix/matrix.h"
 #include "precond/rows.h"
@@ -15,7 +16,10 @@ typedef struct level {
 
 struct kryi_device_levels {
     const char *who;
-    const kry_op *matrix; /* borrowed */
+    const kry_op *matrix; /* of the finest level of all; borrowed */
+    kry_device *dev;      /* that makes the levels; retained */
+    bool on_host;         /* of any size; operators are made by the host */
+    bool below;           /* the finest of these levels is not the matrix */
     const kryi_coarsener *by;
     kryi_device_csr
         given;          /* the matrix as it was given; empty where the host has made it symmetric */
@@ -39,10 +43,9 @@ void kryi_device_levels_drop_numbers(kryi_device_levels *L)
     for (int i = 0; i < L->count; i++) {
         kryi_device_coarser *to = &L->level[i].to;
         kryi_device_csr *const matrices[] = { &to->P, &to->R, &to->AP, &to->A };
-        for (size_t k = 0; k < COUNT(matrices); k++)
-            kryi_buffer_release(L->matrix->dev, &matrices[k]->val);
+        for (size_t k = 0; k < COUNT(matrices); k++) kryi_buffer_release(L->dev, &matrices[k]->val);
     }
-    kryi_buffer_release(L->matrix->dev, &L->given.val);
+    kryi_buffer_release(L->dev, &L->given.val);
 }
 
 void kryi_device_levels_release(kryi_device_levels *L)
@@ -53,6 +56,7 @@ void kryi_device_levels_release(kryi_device_levels *L)
         kryi_device_coarser_release(&L->level[i].to);
     }
     kryi_device_csr_release(&L->given);
+    kry_device_release(&L->dev);
     free(L);
 }
 
@@ -90,7 +94,7 @@ static kry_status read_from_host(const kryi_device_levels *L, kryi_device_csr *A
     TRY(kryi_alloc((size_t)rows.rows, sizeof *inverse, &inverse));
     TRY(kryi_rows_symmetrise(L->who, L->matrix, &rows, inverse));
     *look = kryi_look_at_rows(&rows);
-    TRY(kryi_device_csr_upload(L->matrix->dev, &rows, A));
+    TRY(kryi_device_csr_upload(L->dev, &rows, A));
 done:
     kryi_csr_release(&rows);
     free(inverse);
@@ -126,6 +130,7 @@ kry_status kryi_device_levels_create(const char *who, const kry_op *A, kryi_devi
     *out = NULL;
     TRY(kryi_alloc(1, sizeof *L, &L));
     L->who = who, L->matrix = A, L->keep.type = A->shape.type;
+    L->dev = kry_device_retain(A->dev);
     TRY(read_matrix(L, &L->level[0].to.A, &found));
     L->look = found.look;
     L->count = 1;
@@ -134,6 +139,27 @@ done:
     kryi_device_levels_release(L);
     return st;
 }
+
+kry_status kryi_device_levels_create_on_host(const char *who, const kry_op *A, bool below,
+                                             const kryi_csr *rows, kryi_device_levels **out)
+{
+    kry_status st = KRY_OK;
+    kryi_device_levels *L = NULL;
+
+    *out = NULL;
+    TRY(kryi_alloc(1, sizeof *L, &L));
+    L->who = who, L->matrix = A, L->keep.type = A->shape.type;
+    L->on_host = true, L->below = below;
+    TRY(kryi_amg_host(who, A->dev, &L->dev));
+    TRY(kryi_device_csr_upload(L->dev, rows, &L->level[0].to.A));
+    L->count = 1;
+    *out = L, L = NULL;
+done:
+    kryi_device_levels_release(L);
+    return st;
+}
+
+kry_device *kryi_device_levels_device(const kryi_device_levels *L) { return L->dev; }
 
 /* ---- coarser levels ------------------------------------------------------------------------------ */
 
@@ -145,12 +171,12 @@ kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_coarsene
     kryi_device_coarser to = { 0 };
 
     *coarser = false;
-    if (from->to.A.rows <= SMALL || L->count == LEVELS) return KRY_OK;
+    if (L->count == LEVELS) return KRY_OK;
+    if (!L->on_host && from->to.A.rows <= SMALL) return KRY_OK;
     L->by = by;
     TRY(by->create(c, &from->to.A, &to.P, &from->kept));
     if (!from->kept) return KRY_OK;
     TRY(kryi_device_coarser_multiply(L->who, ++c->level, L->matrix->shape.type, &from->to.A, &to));
-    kryi_buffer_release(L->matrix->dev, &to.AP.val);
     L->level[L->count++].to = to, to = (kryi_device_coarser){ 0 };
     *coarser = true;
 done:
@@ -163,12 +189,23 @@ kry_status kryi_device_levels_rest(const kryi_device_levels *L, cl_mem *rest)
     kry_status st = KRY_OK;
     const kryi_device_csr *A = &L->level[0].to.A;
     const cl_int rows = (cl_int)A->rows;
+    const size_t bytes = (size_t)A->rows * sizeof(float);
+    float *numbers = NULL;
+    cl_mem here = NULL;
 
-    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(float), rest));
-    const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->val), ARG(*rest) };
-    TRY(kryi_device_rows(A->dev, "coarser", "coarser_rest", A->rows, args, COUNT(args)));
+    TRY(kryi_buffer_create(L->dev, bytes, &here));
+    const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->val), ARG(here) };
+    TRY(kryi_device_rows(L->dev, "coarser", "coarser_rest", A->rows, args, COUNT(args)));
+    if (L->dev == L->matrix->dev) {
+        *rest = here, here = NULL;
+    } else {
+        TRY(kryi_alloc((size_t)A->rows, sizeof *numbers, &numbers));
+        TRY(kryi_buffer_read(L->dev, here, 0, bytes, numbers));
+        TRY(kryi_buffer_upload(L->matrix->dev, bytes, numbers, rest));
+    }
 done:
-    if (st < 0) kryi_buffer_release(A->dev, rest);
+    free(numbers);
+    kryi_buffer_release(L->dev, &here);
     return st;
 }
 
@@ -177,18 +214,43 @@ done:
 /* The type of the numbers that operators are given: where the matrix is in double they round them themselves. */
 static kry_type numbers_of(const kryi_device_levels *L) { return L->matrix->shape.type; }
 
-/* The numbers of A are not needed any more. */
-static kry_status store(const kryi_device_levels *L, kryi_device_csr *A, unsigned traits,
-                        kry_op **op)
+/* *op := A, or if it is there already it takes A's numbers, which are not needed any more. */
+static kry_status store_there(const kryi_device_levels *L, kryi_keep keep, kryi_device_csr *A,
+                              unsigned traits, kry_op **op)
 {
     kry_status st = KRY_OK;
     kryi_device_csr typed = { 0 };
 
     TRY(kryi_device_csr_convert(A, numbers_of(L), &typed));
-    TRY(kryi_sliced_operator(&typed, L->keep, traits, op));
-    kryi_buffer_release(A->dev, &A->val);
+    TRY(*op ? kryi_sliced_set_numbers(*op, &typed)
+            : kryi_sliced_operator(&typed, keep, traits, op));
 done:
     kryi_device_csr_release(&typed);
+    return st;
+}
+
+static kry_status store_by_host(const kryi_device_levels *L, kryi_keep keep,
+                                const kryi_device_csr *A, unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+    kryi_csr rows = { 0 };
+
+    TRY(kryi_device_csr_download(A, &rows));
+    TRY(*op ? kryi_rounded_set_numbers(*op, &rows)
+            : kryi_rounded_operator(L->matrix->dev, keep, &rows, traits, op));
+done:
+    kryi_csr_release(&rows);
+    return st;
+}
+
+static kry_status store(const kryi_device_levels *L, kryi_keep keep, kryi_device_csr *A,
+                        unsigned traits, kry_op **op)
+{
+    kry_status st = KRY_OK;
+
+    TRY(L->on_host ? store_by_host(L, keep, A, traits, op) : store_there(L, keep, A, traits, op));
+    kryi_buffer_release(L->dev, &A->val);
+done:
     return st;
 }
 
@@ -197,14 +259,34 @@ kry_status kryi_device_levels_operators(kryi_device_levels *L, kryi_level *level
     kry_status st = KRY_OK;
     kryi_device_coarser *to = &L->level[L->count - 1].to;
 
-    if (L->count > 2) TRY(store(L, &L->level[L->count - 2].to.A, KRY_SYMMETRIC, &level->A));
-    TRY(store(L, &to->P, 0, &level->P));
-    TRY(store(L, &to->R, 0, &level->R));
+    if (L->count > 2 || L->below)
+        TRY(store(L, L->keep, &L->level[L->count - 2].to.A, KRY_SYMMETRIC, &level->A));
+    TRY(store(L, L->keep, &to->P, 0, &level->P));
+    TRY(store(L, L->keep, &to->R, 0, &level->R));
 done:
     return st;
 }
 
+kry_status kryi_device_levels_coarsest(kryi_device_levels *L, kry_op **A)
+{
+    const kryi_keep digits = { .type = L->matrix->shape.type };
+    return store(L, digits, &L->level[L->count - 1].to.A, KRY_SYMMETRIC, A);
+}
+
 /* ---- new numbers --------------------------------------------------------------------------------- */
+
+static kry_status check_count(const kryi_device_levels *L, int64_t nnz)
+{
+    kry_status st = KRY_OK;
+    const int64_t before = L->level[0].to.A.nnz;
+
+    CHECK(nnz == before, KRY_ERR_ARGUMENT,
+          "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
+          "preconditioner anew",
+          L->who, (long long)nnz, (long long)before);
+done:
+    return st;
+}
 
 static kry_status renew_finest(kryi_device_levels *L)
 {
@@ -213,11 +295,8 @@ static kry_status renew_finest(kryi_device_levels *L)
     kryi_device_facts found;
 
     TRY(read_matrix(L, &now, &found));
-    CHECK(now.nnz == A->nnz, KRY_ERR_ARGUMENT,
-          "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
-          "preconditioner anew",
-          L->who, (long long)now.nnz, (long long)A->nnz);
-    kryi_buffer_release(A->dev, &A->val);
+    TRY(check_count(L, now.nnz));
+    kryi_buffer_release(L->dev, &A->val);
     A->val = now.val, now.val = NULL;
     L->look = found.look;
 done:
@@ -225,11 +304,23 @@ done:
     return st;
 }
 
-kry_status kryi_device_levels_renew(kryi_device_levels *L)
+static kry_status take_finest(kryi_device_levels *L, const kryi_csr *rows)
+{
+    kry_status st = KRY_OK;
+    kryi_device_csr *A = &L->level[0].to.A;
+
+    TRY(check_count(L, kryi_csr_nnz(rows)));
+    kryi_buffer_release(L->dev, &A->val);
+    TRY(kryi_buffer_upload(L->dev, (size_t)A->nnz * sizeof(double), rows->val, &A->val));
+done:
+    return st;
+}
+
+kry_status kryi_device_levels_renew(kryi_device_levels *L, const kryi_csr *rows)
 {
     kry_status st = KRY_OK;
 
-    TRY(renew_finest(L));
+    TRY(rows ? take_finest(L, rows) : renew_finest(L));
     for (int i = 1; i < L->count; i++) {
         const level *from = &L->level[i - 1];
         kryi_device_csr *P = &L->level[i].to.P;
@@ -239,34 +330,24 @@ kry_status kryi_device_levels_renew(kryi_device_levels *L)
                                       &L->level[i].to));
     }
 done:
-    if (st < 0) kryi_device_levels_drop_numbers(L);
     return st;
 }
 
-static kry_status exchange(const kryi_device_levels *L, kryi_device_csr *A, kry_op *op)
+kry_status kryi_device_levels_store(kryi_device_levels *L, kryi_hierarchy *H, int first)
 {
     kry_status st = KRY_OK;
-    kryi_device_csr typed = { 0 };
+    const kryi_keep keep = L->keep;
 
-    TRY(kryi_device_csr_convert(A, numbers_of(L), &typed));
-    TRY(kryi_sliced_set_numbers(op, &typed));
-    kryi_buffer_release(A->dev, &A->val);
-done:
-    kryi_device_csr_release(&typed);
-    return st;
-}
-
-kry_status kryi_device_levels_store(kryi_device_levels *L, kryi_hierarchy *H)
-{
-    kry_status st = KRY_OK;
-
-    for (int i = 1; i < L->count; i++) {
+    for (int i = 0; i < L->count; i++) {
         kryi_device_coarser *to = &L->level[i].to;
-        TRY(exchange(L, &to->P, kryi_hierarchy_level(H, i - 1)->P));
-        TRY(exchange(L, &to->R, kryi_hierarchy_level(H, i - 1)->R));
-        if (i + 1 < L->count) TRY(exchange(L, &to->A, kryi_hierarchy_level(H, i)->A));
+        if (i > 0) {
+            kryi_level *above = kryi_hierarchy_level(H, first + i - 1);
+            TRY(store(L, keep, &to->P, 0, &above->P));
+            TRY(store(L, keep, &to->R, 0, &above->R));
+        }
+        if ((i > 0 || L->below) && (i + 1 < L->count || L->on_host))
+            TRY(store(L, keep, &to->A, 0, &kryi_hierarchy_level(H, first + i)->A));
     }
 done:
-    kryi_device_levels_drop_numbers(L);
     return st;
 }

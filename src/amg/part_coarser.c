@@ -1,6 +1,7 @@
 /* part_coarser.c - P'A P on a team: a part's rows of it, those of its own coarse unknowns. */
 #include "amg/part_levels.h"
 #include "operator/halo.h"
+#include <math.h>
 #include <stdlib.h>
 
 void kryi_part_coarser_release(kryi_part_coarser *c)
@@ -65,6 +66,41 @@ done:
     return st;
 }
 
+/* Unknown i is left alone. */
+static void decouple(kryi_csr *A, int64_t i)
+{
+    double *val = A->val;
+
+    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+        const int64_t mirror = kryi_csr_find(A, A->col[e], i);
+        val[e] = val[mirror] = A->col[e] == i;
+    }
+}
+
+/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A. rounding: of p'Dp, D the
+ * diagonal d of the finer matrix, which p'Ap is measured by. level: for messages.
+ * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
+static kry_status regularise(const char *who, int level, double rounding, const double *d,
+                             const kryi_csr *R, kryi_csr *A)
+{
+    kry_status st = KRY_OK;
+    const double *p = R->val;
+
+    for (int64_t i = 0; i < A->rows; i++) {
+        const double entry = kryi_csr_entry(A, i, i);
+        double size = 0;
+        for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++)
+            size += p[e] * p[e] * d[R->col[e]];
+        CHECK(isfinite(entry) && entry >= -100 * rounding * size, KRY_ERR_ARGUMENT,
+              "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
+              "entry %g",
+              who, (long long)i, level, entry);
+        if (entry <= rounding * size && kryi_row_length(A, i) > 0) decouple(A, i);
+    }
+done:
+    return st;
+}
+
 /* Make the own entries of the coarser matrix fit for what comes below, and symmetric to the bit. */
 static kry_status mend(const char *who, int level, kry_type type, const kryi_part_level *from,
                        kryi_part_coarser *c)
@@ -79,8 +115,7 @@ static kry_status mend(const char *who, int level, kry_type type, const kryi_par
     TRY(kryi_part_diagonals(from, &mine, &theirs));
     TRY(kryi_realloc((size_t)(n + far), sizeof *mine, &mine));
     for (int64_t i = 0; i < far; i++) mine[n + i] = theirs[i];
-    TRY(kryi_coarser_regularise(
-        &(kryi_regularisation){ who, level, kryi_coarser_rounding(type), mine, &R }, &c->A.own));
+    TRY(regularise(who, level, kryi_coarser_rounding(type), mine, &R, &c->A.own));
     TRY(kryi_csr_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
     CHECK(
         m.i < 0, KRY_ERR_ARGUMENT,

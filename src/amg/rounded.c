@@ -35,19 +35,6 @@ done:
     return st;
 }
 
-kry_status kryi_rounded_rest(kry_device *dev, const kryi_csr *A, cl_mem *rest)
-{
-    kry_status st = KRY_OK;
-    void *numbers = NULL;
-
-    *rest = NULL;
-    TRY(find_rest(A, KRY_F32, &numbers));
-    TRY(kryi_buffer_upload(dev, (size_t)A->rows * sizeof(float), numbers, rest));
-done:
-    free(numbers);
-    return st;
-}
-
 /* A symmetric matrix has its numbers in single: what rounding took from each row is given to its diagonal. */
 static kry_status keep_sums(kryi_matrix *A, const kryi_csr *host)
 {

@@ -192,25 +192,10 @@ kry_status kryi_triangle_invert(const kryi_csr *T, bool upper, kryi_csr *M);
  * Source  F. G. Gustavson, ACM Trans. Math. Softw. 4 (1978), 250-269
  */
 kry_status kryi_csr_multiply(const kryi_csr *A, const kryi_csr *B, kryi_csr *C);
-/*
- * C := R A P for a symmetric A and R = P'; all in double. Symmetric to the bit, for its upper triangle is taken
- * from its lower one. Entries that cancel are kept.
- *
- * Cost    the products of A P and of R (A P) twice, on several threads; memory: A P, and C one and a half times
- */
-kry_status kryi_csr_triple(const kryi_csr *R, const kryi_csr *A, const kryi_csr *P, kryi_csr *C);
 /* The entries of A diag(d) B at the places that C has, into C's numbers; all in double.
  *   d  NULL: ones. A term is (a_ik b_kj) d_k, so that K D K' is symmetric to the bit. */
 kry_status kryi_csr_multiply_within(const kryi_csr *A, const double *d, const kryi_csr *B,
                                     kryi_csr *C);
-/*
- * The entries of R A P at the places that C has, into C's numbers, for a symmetric A and R = P'; all in double.
- * C has the places of kryi_csr_triple, whose numbers these are, to the bit.
- *
- * Cost  the products of A P twice, of R (A P) once; memory: A P
- */
-kry_status kryi_csr_triple_within(const kryi_csr *R, const kryi_csr *A, const kryi_csr *P,
-                                  kryi_csr *C);
 
 /* ---- inverse_norm.c --------------------------------------------------------------------------- */
 

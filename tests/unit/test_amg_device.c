@@ -9,6 +9,14 @@
 
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
+/* A bijection of 32 bits without structure, by which nodes have priorities; C. Wellons, "lowbias32". */
+static uint32_t scramble(uint32_t x)
+{
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
 /* Couplings i, j of a symmetric matrix; 0: none. */
 typedef double coupling_fn(int64_t i, int64_t j, int64_t n);
 
@@ -25,7 +33,7 @@ static double arrow(int64_t i, int64_t j, int64_t n)
 /* Every fifth unknown has no couplings; the others some of all sizes and both signs. */
 static double scattered(int64_t i, int64_t j, int64_t n)
 {
-    const uint32_t h = kryi_scramble((uint32_t)((i < j ? i : j) * n + (i < j ? j : i)));
+    const uint32_t h = scramble((uint32_t)((i < j ? i : j) * n + (i < j ? j : i)));
     const bool there = i % 5 && j % 5 && (h & 0xff) < 256 * 6 / (uint32_t)(n + 5);
     return there ? ((h >> 8 & 0xffff) / 32768.0 - 1.4) * (h >> 24 & 1 ? 1 : 0.01) : 0;
 }
@@ -189,7 +197,7 @@ static kryi_csr strong_of(const kryi_csr *A, double theta)
 static int by_priority(const void *a, const void *b)
 {
     const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
-    const uint32_t p = kryi_scramble((uint32_t)i) >> 1, q = kryi_scramble((uint32_t)j) >> 1;
+    const uint32_t p = scramble((uint32_t)i) >> 1, q = scramble((uint32_t)j) >> 1;
     return p != q ? (p > q ? -1 : 1) : (i > j ? -1 : 1);
 }
 

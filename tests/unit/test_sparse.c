@@ -381,40 +381,6 @@ static void multiply__numbers_and_patterns(void **state)
     }
 }
 
-static dense transposed(const dense *A)
-{
-    dense T = { .rows = A->cols, .cols = A->rows };
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t j = 0; j < A->cols; j++)
-            T.there[j][i] = A->there[i][j], T.a[j][i] = A->a[i][j];
-    return T;
-}
-
-/* R A R' in numbers that are exact. */
-static void triple__of_a_symmetric_matrix(void **state)
-{
-    (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
-        const int64_t n = random_size();
-        dense S = random_symmetric(n), E = random_dense(random_size(), n), P = transposed(&E);
-        kryi_csr A = compress(&S, KRY_F64), R = compress(&E, KRY_F64), R_t, C;
-        const dense half = product(&E, &S), want = product(&half, &P);
-        OK(kryi_csr_transpose(&R, &R_t));
-        cut_loops((int)random_below(5));
-        OK(kryi_csr_triple(&R, &A, &R_t, &C));
-        cut_loops(0);
-        expect(&C, &want);
-        assert_true(kryi_csr_is_symmetric(&C));
-        for (int64_t e = 0; e < kryi_csr_nnz(&C); e++) ((double *)C.val)[e] = NAN;
-        cut_loops((int)random_below(5));
-        OK(kryi_csr_triple_within(&R, &A, &R_t, &C));
-        cut_loops(0);
-        expect(&C, &want);
-        kryi_csr_release(&A), kryi_csr_release(&R), kryi_csr_release(&R_t);
-        kryi_csr_release(&C);
-    }
-}
-
 /* Each step is run once, whatever the cut. */
 static void mark_steps(void *user, int part, int64_t begin, int64_t end)
 {
@@ -563,8 +529,6 @@ static kry_status everything(const kryi_csr *A, kryi_csr *all)
     TRY(kryi_entries_compress(&given, KRY_MATRIX(.duplicates = KRY_SUM), false, &all[4], NULL));
     TRY(kryi_csr_convert(&all[4], KRY_F32));
     TRY(kryi_csr_copy(&all[4], &all[5]));
-    TRY(kryi_csr_triple(A, A, A, &all[6]));
-    TRY(kryi_csr_triple_within(A, A, A, &all[6]));
 done:
     free(from);
     return st;
@@ -578,7 +542,7 @@ static void operations__every_request_fails(void **state)
     int requests = 0;
     EACH_REQUEST(k)
     {
-        kryi_csr all[7] = { 0 };
+        kryi_csr all[6] = { 0 };
         kry_status st = FAILING(k, everything(&A, all));
         assert_int_equal(st, request_failed ? KRY_ERR_MEMORY : KRY_OK);
         for (size_t i = 0; i < COUNT(all); i++) kryi_csr_release(&all[i]);
@@ -658,7 +622,6 @@ int main(void)
         cmocka_unit_test(symmetrise__rounding),
         cmocka_unit_test(graph__of_any_matrix),
         cmocka_unit_test(multiply__numbers_and_patterns),
-        cmocka_unit_test(triple__of_a_symmetric_matrix),
         cmocka_unit_test(parallel__runs_each_step_once),
         cmocka_unit_test(multiply_within__is_symmetric),
         BOTH(entries__into_a_matrix),
