@@ -106,22 +106,22 @@ static void kernel__compiled_at_the_first_launch(void **state)
 {
     (void)state;
     kry_device *dev;
-    kryi_kernel *fill, *copy, *mul, *none;
+    kryi_kernel *fill, *copy, *triad, *none;
     for_each_file(remove_file);
     OK(kry_device_open(NULL, &dev));
     OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_fill", &fill));
     OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_copy", &copy));
-    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_mul", &mul));
+    OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_triad", &triad));
     OK(kryi_kernel_get(dev, "vec", KRY_F32, "", "vec_none", &none));
     assert_int_equal(for_each_file(NULL), 0);
     OK(kryi_kernel_ready(dev, fill));
     OK(kryi_kernel_ready(dev, fill));
     OK(kryi_kernel_ready(dev, copy));
     assert_int_equal(for_each_file(NULL), 1);
-    OK(kryi_kernel_ready(dev, mul));
+    OK(kryi_kernel_ready(dev, triad));
     assert_int_equal(for_each_file(NULL), dev->info.cpu_kernels ? 1 : 2);
     assert_int_equal(fill->hash == copy->hash, 1);
-    assert_int_equal(fill->hash == mul->hash, dev->info.cpu_kernels);
+    assert_int_equal(fill->hash == triad->hash, dev->info.cpu_kernels);
     assert_int_equal(kryi_kernel_ready(dev, none), KRY_ERR_BUILD);
     assert_non_null(strstr(kry_last_error(), "vec_none"));
     assert_int_equal(kryi_launch(dev, none, 1, NULL, 0), KRY_ERR_BUILD); /* and again */
