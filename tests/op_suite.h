@@ -89,7 +89,7 @@ static void op_suite_linearity(op_suite_blocks *s)
     free(y);
 }
 
-/* r == b - A x, in a vector of its own and over b. */
+/* r == b - A x, in a vector of its own and over b; `offset` is that of r, for bits repeat where vectors lie alike. */
 static void op_suite_residual(op_suite_blocks *s, int64_t offset)
 {
     const matrix *A = s->A;
@@ -255,7 +255,7 @@ MAYBE_UNUSED static void op_suite(const kry_op *op, const matrix *A)
         s.X = guarded_create(s.type, A->cols, s.k, layout[l].x, s.x);
         s.Y = guarded_create(s.type, A->rows, s.k, layout[l].y, NULL);
         op_suite_product(&s, kry_op_apply, A);
-        op_suite_residual(&s, layout[l].x);
+        op_suite_residual(&s, layout[l].y);
         op_suite_diagonal(&s, layout[l].y);
         op_suite_transpose(&s, layout[l].x);
         op_suite_refusals(&s);
