@@ -143,7 +143,7 @@ kry_status kryi_diagonals_end(kryi_diagonals *D, int parts, int32_t **offset, in
         if (D->count[p] > D->most) goto done;
         room += D->count[p];
     }
-    TRY(kryi_alloc((size_t)room, sizeof **offset, offset));
+    if (room) TRY(kryi_alloc((size_t)room, sizeof **offset, offset));
     for (int64_t w = 0; w < D->words; w++) {
         for (int p = 1; p < parts; p++) D->seen[w] |= D->seen[p * D->words + w];
         for (int b = 0; D->seen[w] && b < 64; b++)
