@@ -25,7 +25,8 @@
 
 #define MORE_OPERANDS int cols, global int *scratch
 
-// The columns of a row are found in any order. Few are sorted by insertion, many as a heap.
+// The columns of a row are found in any order. Where they lie close they are found again in theirs; else few are sorted by
+// insertion, many as a heap.
 void sift(global int *a, int top, int n)
 {
     int v = a[top];
@@ -56,6 +57,9 @@ void sort_row(global int *a, int n)
     }
 }
 
+// Whether to look through all columns of a row from its least to its most is less work than to sort n of them.
+int is_dense(int n, int least, int most) { return (most - least) / (n > 64 ? 32 : 8) < n; }
+
 #define NONE_MET                                                 \
     global int *met = scratch + (long)get_group_id(0) * cols;    \
     for (int j = 0; j < cols; j++) met[j] = -1;
@@ -81,11 +85,17 @@ kernel void spgemm_columns(OPERANDS, MORE_OPERANDS, global const int *restrict c
     NONE_MET
     FOR_EACH(i, rows)
     {
-        int at = c_ptr[i];
+        int begin = c_ptr[i], at = begin, least = INT_MAX, most = 0;
         for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++)
             for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++)
-                if (met[b_col[f]] != i) met[b_col[f]] = (int)i, c_col[at++] = b_col[f];
-        sort_row(c_col + c_ptr[i], at - c_ptr[i]);
+                if (met[b_col[f]] != i) {
+                    met[b_col[f]] = (int)i, c_col[at++] = b_col[f];
+                    least = min(least, b_col[f]), most = max(most, b_col[f]);
+                }
+        if (is_dense(at - begin, least, most))
+            for (int j = least, k = begin; k < at; k += met[j++] == i) c_col[k] = j;
+        else
+            sort_row(c_col + begin, at - begin);
     }
 }
 
@@ -116,7 +126,7 @@ kernel void spgemm_entries(OPERANDS, MORE_OPERANDS, NUMBERS, global int *restric
     NONE_MET
     FOR_EACH(i, rows)
     {
-        int begin = c_ptr[i], at = begin;
+        int begin = c_ptr[i], at = begin, least = INT_MAX, most = 0;
         bool is_short = c_ptr[i + 1] - begin <= SHORT;
         for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++) {
             REAL a = a_val[e];
@@ -125,11 +135,15 @@ kernel void spgemm_entries(OPERANDS, MORE_OPERANDS, NUMBERS, global int *restric
                 if (met[j] < begin) {
                     if (is_short) sum[at - begin] = 0;
                     met[j] = at, c_col[at++] = j;
+                    least = min(least, j), most = max(most, j);
                 }
                 if (is_short && !(lower && j > i)) sum[met[j] - begin] += a * b_val[f];
             }
         }
-        sort_row(c_col + begin, at - begin);
+        if (is_dense(at - begin, least, most))
+            for (int j = least, k = begin; k < at; k += met[j++] >= begin) c_col[k] = j;
+        else
+            sort_row(c_col + begin, at - begin);
         if (is_short)
             for (int e = begin; e < at; e++) c_val[e] = sum[met[c_col[e]] - begin];
         else
