@@ -94,7 +94,7 @@ kernel void roots_begin(int rows, global const int *restrict ptr, global const i
     }
 }
 
-// Of two nodes of the same priority the later one comes first. Who comes first does so until it is not free any more. first: no
+// Of two nodes of the same priority the later one comes first, and stays first until it is not free any more. first: no
 // best is known yet. Words: best and its state; of nodes where it may change, the state of each neighbour.
 kernel void roots_best(int rows, int first, global const int *restrict ptr,
                        global const int *restrict col, global const int *restrict state,

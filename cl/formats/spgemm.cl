@@ -57,8 +57,16 @@ void sort_row(global int *a, int n)
     }
 }
 
-// Whether to look through all columns of a row from its least to its most is less work than to sort n of them.
-int is_dense(int n, int least, int most) { return (most - least) / (n > 64 ? 32 : 8) < n; }
+// Put the columns of a row, at places begin ... end - 1, in ascending order. met: of each column its place, less than begin if it
+// is not in the row. To look through all from the least to the most may be less work than to sort them.
+void order_row(global int *c_col, int begin, int end, int least, int most, global const int *met)
+{
+    int n = end - begin;
+    if ((most - least) / (n > 64 ? 32 : 8) < n)
+        for (int j = least, k = begin; k < end; k += met[j++] >= begin) c_col[k] = j;
+    else
+        sort_row(c_col + begin, n);
+}
 
 #define NONE_MET                                                 \
     global int *met = scratch + (long)get_group_id(0) * cols;    \
@@ -88,14 +96,11 @@ kernel void spgemm_columns(OPERANDS, MORE_OPERANDS, global const int *restrict c
         int begin = c_ptr[i], at = begin, least = INT_MAX, most = 0;
         for (int e = a_ptr[i]; e < a_ptr[i + 1]; e++)
             for (int f = b_ptr[a_col[e]], end = b_ptr[a_col[e] + 1]; f < end; f++)
-                if (met[b_col[f]] != i) {
-                    met[b_col[f]] = (int)i, c_col[at++] = b_col[f];
+                if (met[b_col[f]] < begin) {
+                    met[b_col[f]] = at, c_col[at++] = b_col[f];
                     least = min(least, b_col[f]), most = max(most, b_col[f]);
                 }
-        if (is_dense(at - begin, least, most))
-            for (int j = least, k = begin; k < at; k += met[j++] == i) c_col[k] = j;
-        else
-            sort_row(c_col + begin, at - begin);
+        order_row(c_col, begin, at, least, most, met);
     }
 }
 
@@ -140,10 +145,7 @@ kernel void spgemm_entries(OPERANDS, MORE_OPERANDS, NUMBERS, global int *restric
                 if (is_short && !(lower && j > i)) sum[met[j] - begin] += a * b_val[f];
             }
         }
-        if (is_dense(at - begin, least, most))
-            for (int j = least, k = begin; k < at; k += met[j++] >= begin) c_col[k] = j;
-        else
-            sort_row(c_col + begin, at - begin);
+        order_row(c_col, begin, at, least, most, met);
         if (is_short)
             for (int e = begin; e < at; e++) c_val[e] = sum[met[c_col[e]] - begin];
         else

@@ -145,7 +145,7 @@ typedef struct rotations {
     int go_on, leads; // leads: this work-item writes the scalars
 } rotations;
 
-// What both updates begin with.
+// Both updates begin with this: the sums of the launch before, and the rotations of this step.
 INLINED void begin_update(global const TOTAL *u_part, int u_count, global const TOTAL *v_part, int v_count,
                           global const ACC *state, global ACC *step, local TOTAL *lane, rotations *R)
 {

@@ -84,7 +84,7 @@ kernel void minres_lanczos(long n ROWS_PARAMS, long pitch, int iteration, int sl
     if (get_local_id(0) == 0 && stop == GO_ON) part[COLUMN_HERE * (int)get_num_groups(0) + (int)get_group_id(0)] = sum;
 }
 
-// What minres_update multiplies vectors by.
+// The factors by which minres_update multiplies vectors.
 typedef struct update_factors {
     REAL z, w, old, x, r, next;
 } update_factors;

@@ -84,7 +84,7 @@ kernel void pipe_cg_sums(long n ROWS_PARAMS, global const REAL *restrict r,
     leave_sums(&sums, lane, part);
 }
 
-// What pipe_cg_step writes. Without a preconditioner q and u are NULL.
+// The vectors that pipe_cg_step writes. Without a preconditioner q and u are NULL.
 typedef struct pipe_vectors {
     global REAL *z, *w, *s, *p, *x, *r, *q, *u;
 } pipe_vectors;

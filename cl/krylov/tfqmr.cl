@@ -107,7 +107,7 @@ kernel void tfqmr_second(long n ROWS_PARAMS, global const ACC *restrict state,
     if (get_local_id(0) == 0 && go_on) part[get_group_id(0)] = sums;
 }
 
-// What tfqmr_update multiplies vectors by.
+// The factors by which tfqmr_update multiplies vectors.
 typedef struct update_factors {
     REAL alpha, beta, c1, c2, eta1, eta2, back1, back2;
 } update_factors;

@@ -71,7 +71,7 @@ typedef struct kryi_device_facts {
 } kryi_device_facts;
 kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *found); /* waits */
 
-/* What a matrix is coarsened to. On CPUs AP is there only while A is made. */
+/* The coarser matrix A, and the products that make it. On CPUs AP is there only while A is made. */
 typedef struct kryi_device_coarser {
     kryi_device_csr P, R, AP, A;
     cl_mem from; /* of the transpose */

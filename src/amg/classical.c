@@ -11,7 +11,7 @@ enum { MOST = KRY_INTERPOLATE_MOST, MATRIX = 9, MORE = 4, TABLES = 6 };
 
 static const char stem[] = "interpolation", local_tables[] = "-DLOCAL_TABLES";
 
-/* What the launches for one P share. */
+/* The buffers that all launches for one P share. */
 typedef struct work {
     const kryi_device_csr *A;
     const kryi_splitting *s;

@@ -123,7 +123,7 @@ done:
     return st;
 }
 
-/* What the kernels of aggregates are given. */
+/* The arguments that kernels of aggregates have in common. */
 typedef struct aggregate_qr {
     kryi_device_csr members;
     cl_int count, block, m;

@@ -179,6 +179,16 @@ done:
     return st;
 }
 
+/* Leave a collective function with the share that it has made, unless a rank has failed. */
+static kry_status hand_out(reader *R, kry_status st, kry_share *made, kry_share **share)
+{
+    st = kryi_team_leave(R->dev, st);
+    if (st < 0) kry_share_release(&made);
+    if (share) *share = made;
+    reading_release(R);
+    return st;
+}
+
 kry_status kry_share_read(kry_device *device, const char *path, kry_share **share)
 {
     kry_status st = KRY_OK;
@@ -196,11 +206,7 @@ kry_status kry_share_read(kry_device *device, const char *path, kry_share **shar
     TRY(run(&R, send_task));
     TRY(make_share(&R, &made));
 done:
-    st = kryi_team_leave(device, st);
-    if (st < 0) kry_share_release(&made);
-    if (share) *share = made;
-    reading_release(&R);
-    return st;
+    return hand_out(&R, st, made, share);
 }
 
 /* first[r], size + 1 of them: where the rows of rank r begin of n that no vectors have yet. */
@@ -232,11 +238,7 @@ kry_status kry_share_create(kry_device *device, int64_t n, kry_share **share)
     if (!R.cut && on_ranks(&R)) TRY(cut_by_speed(device->team, n, R.first));
     TRY(begin_share(&R, "kry_share_create", &made));
 done:
-    st = kryi_team_leave(device, st);
-    if (st < 0) kry_share_release(&made);
-    if (share) *share = made;
-    reading_release(&R);
-    return st;
+    return hand_out(&R, st, made, share);
 }
 
 /* What a transpose is made of. */
@@ -278,11 +280,7 @@ kry_status kry_share_transpose(kry_device *device, const kry_share *share, kry_s
     TRY(make_share(&t.R, &made));
     made->symmetry = share->symmetry, made->given = share->given;
 done:
-    st = kryi_team_leave(device, st);
-    if (st < 0) kry_share_release(&made);
-    if (transpose) *transpose = made;
-    reading_release(&t.R);
-    return st;
+    return hand_out(&t.R, st, made, transpose);
 }
 
 void kry_share_release(kry_share **share)

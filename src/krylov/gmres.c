@@ -209,7 +209,7 @@ static kry_status gmres_create(void *self)
 
     S->flexible = K->method->flexible;
     S->W.poll.each_iteration = K->first && K->first->shape.traits & KRY_VARYING;
-    /* As many steps as were asked for; else as many as there is memory for, up to the usual number. */
+    /* A cycle has the steps that were asked for; else as many as there is memory for, up to the usual number. */
     while ((st = kryi_layout_join(&dev->layout, allocate_vectors(S, m))) == KRY_ERR_MEMORY &&
            !K->width && m / 2 >= LEAST)
         kryi_workspace_clear(&S->W), m /= 2;
