@@ -10,9 +10,8 @@
 //         entries of a row in the run. The last entry of each row then has the row's sum.
 // No atomics: the order of summation depends only on the pattern.
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 #define UNROLL 4 // KRY_UNROLL of src/matrix/matrix.h
 #define TILE (UNROLL * WG)

@@ -18,9 +18,8 @@
 // the CSR storage format, SC14 (2014); the split as in D. Merrill, M. Garland, Merge-based
 // parallel sparse matrix-vector multiplication, SC16 (2016), but found once, on the host.
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 #ifndef OFFSET
 #define OFFSET int
@@ -71,22 +70,11 @@ INLINED void csr_run_at(const csr *A, int b, csr_run *r)
     r->rows = (ends & 0x7fffffff) - r->first + (ends < 0);
     r->begin = A->cut ? A->cut[b] : A->row_ptr[r->first];
     r->end = A->cut ? A->cut[b + 1] : A->row_ptr[r->first + r->rows];
-#ifdef KRY_CPU
-    r->lanes = 1;
-#else
     r->lanes = lanes_per_row(r->rows);
-#endif
 }
 
 // How many rows of a run are added up at a time.
-INLINED int csr_rows_at_once(const csr_run *r)
-{
-#ifdef KRY_CPU
-    return 1;
-#else
-    return ROW_LANES / r->lanes;
-#endif
-}
+INLINED int csr_rows_at_once(const csr_run *r) { return ROW_LANES / r->lanes; }
 
 // The entries of a row that are in this run.
 INLINED OFFSET csr_row_begin(const csr *A, const csr_run *r, int row)

@@ -12,9 +12,8 @@
 // After R. Gupta, M. van Gijzen, C. Vuik, and N. Bell, M. Garland, Implementing sparse matrix-vector multiplication on
 // throughput-oriented processors, SC09 (2009).
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 typedef struct dia {
     int rows, cols, reach, diagonals, stride, flux, symmetric; // flux: whether rows are sums of a(i,j) (x_j - x_i)

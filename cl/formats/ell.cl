@@ -9,9 +9,8 @@
 //
 // After N. Bell, M. Garland, Implementing sparse matrix-vector multiplication on throughput-oriented processors, SC09 (2009).
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 typedef struct ell {
     int rows, height, width, flux; // flux: whether rows are sums of a(i,j) (x_j - x_i)

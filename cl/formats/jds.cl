@@ -12,9 +12,8 @@
 //
 // On CPUs group b takes the positions share[b] ... share[b + 1] - 1, which are of equal work.
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 typedef struct jds {
     int rows, diagonals, flux; // flux: whether rows are sums of a(i,j) (x_j - x_i)

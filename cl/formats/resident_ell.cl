@@ -42,7 +42,7 @@ INLINED SUM ell_sum(const ell *A, const product *P, int row, SUM own)
 
 INLINED void ell_product(const ell *A, product *P)
 {
-    for (int row = FIRST_ROW_HERE; row < A->rows; row += ROWS_OF_ALL)
+    for (int row = ITEM_HERE; row < A->rows; row += (int)get_global_size(0))
         product_row(P, row, ell_sum(A, P, row, own_of(P, A->flux, row)));
 }
 

@@ -17,9 +17,8 @@
 // After M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, A unified sparse matrix data format for efficient
 // general sparse matrix-vector multiplication on modern processors with wide SIMD units, SIAM J. Sci. Comput. 36 (2014).
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 #ifndef COLUMN
 #define COLUMN int

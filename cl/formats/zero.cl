@@ -3,9 +3,8 @@
 //
 // The sum of a row is 0, or what `surplus` (NULL: nothing) multiplies x_i with; coo.cl adds the entries.
 
-#include "common/kry.clh"
-#include "common/direction.clh"
 #include "formats/stored.clh"
+#include "common/direction.clh"
 
 INLINED SUM zero_row(global const REAL *surplus, const factor *x, long row)
 {
