@@ -16,7 +16,7 @@ typedef struct step {
     double *z, *old; /* n */
     cl_mem in, out, history;
     kry_sum *rho, *pq;
-    kryi_direction d;
+    kryi_cg cg;
 } step;
 
 enum { PARTS = 5, SLOT = 2, SLOTS = 4, ITERATION = 7 };
@@ -65,13 +65,15 @@ static step step_create(const kry_op *op, const matrix *A, double rho, double rr
         parts[2 * i * each] = rho / PARTS, parts[(2 * i + 1) * each] = rr / PARTS;
     acc_write(s.rho->buffer, parts, 2 * each * PARTS);
     s.rho->count = PARTS;
-    s.d = (kryi_direction){ .rho = s.rho,
-                            .step_state = s.in,
-                            .state = s.out,
-                            .history = s.history,
-                            .iteration = ITERATION,
-                            .slot = SLOT,
-                            .target2 = kryi_scalar_of(device(), target2) };
+    s.cg = (kryi_cg){ .rho = s.rho,
+                      .pq = s.pq,
+                      .fuses = true,
+                      .step = s.in,
+                      .state = s.out,
+                      .history = s.history,
+                      .iteration = ITERATION,
+                      .slot = SLOT,
+                      .target2 = kryi_scalar_of(device(), target2) };
     return s;
 }
 

@@ -73,9 +73,10 @@ static void step_run(step *s, double *p, double *q, double *pq)
             *P = whole_vector(s->type, n, NULL), *Q = whole_vector(s->type, n, NULL);
 
     assert_non_null(old_after);
-    s->d.z = z, s->d.old = old;
+    s->cg.z = z, s->cg.old = old, s->cg.p = P;
     bool repeats = s->op->fused->apply_step != NULL; /* stores no q */
-    OK(s->op->fused->apply_direction(s->op->self, &s->d, P, repeats ? NULL : Q, s->pq));
+    s->cg.q = repeats ? NULL : Q;
+    OK(s->op->fused->apply_direction(s->op->self, &s->cg));
     if (repeats) OK(kry_op_apply(s->op, 1, P, 0, Q));
     read_doubles(P, p);
     read_doubles(Q, q);

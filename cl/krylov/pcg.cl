@@ -1,5 +1,5 @@
 // pcg.cl - the vector work of a conjugate-gradient step.
-// Host: src/operator/direction.c (pcg_direction, pcg_check), src/krylov/pcg.c (the others).
+// Host: src/operator/direction.c.
 // Launch: kryi_groups_for(n) groups of WG for each column, pcg_step kryi_chunks_of_columns(x).groups. All vectors but x start at
 // element 0.
 //

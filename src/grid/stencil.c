@@ -120,44 +120,45 @@ static kry_status stencil_residual(void *self, const kry_vec *b, const kry_vec *
     return residual_sum(self, b, x, r, NULL);
 }
 
-static kry_status stencil_direction(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                                    kry_sum *sum)
+static kry_status stencil_direction(void *self, const kryi_cg *cg)
 {
     kryi_stencil *A = self;
+    const kry_vec *p = cg->p;
     kry_arg rest[KRY_DIRECTION_ARGS + 5];
-    const kry_arg more[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
-                             ARG(sum->buffer), ARG(p->ld) };
+    const kry_arg more[] = { ARG(cg->z->buffer), ARG(cg->old->buffer), ARG(p->buffer),
+                             ARG(cg->pq->buffer), ARG(p->ld) };
 
-    kryi_direction_args(d, rest);
+    kryi_direction_args(cg, rest);
     memcpy(rest + KRY_DIRECTION_ARGS, more, sizeof more);
-    (void)q;
     if (kryi_stencil_is_slab(A))
-        return kryi_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, d, rest,
-                                     COUNT(rest) - 1, sum);
+        return kryi_stencil_exchange(A, &A->sweep[KRY_SWEEP_DIRECTION], NULL, cg, rest,
+                                     COUNT(rest) - 1, cg->pq);
     const kryi_sweep s = p->k > 1 ? kryi_stencil_plan_columns(A, KRY_SWEEP_DIRECTION_ABREAST, p->k)
                                   : A->sweep[KRY_SWEEP_DIRECTION];
-    sum->count = (cl_int)s.groups;
+    cg->pq->count = (cl_int)s.groups;
     return kryi_stencil_launch(A, &s, rest, COUNT(rest) - (p->k > 1 ? 0 : 1));
 }
 
 /* A slab still has p's neighbours from the direction. */
-static kry_status stencil_step(void *self, const kryi_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+static kry_status stencil_step(void *self, const kryi_cg *cg)
 {
     kryi_stencil *A = self;
+    const kry_vec *x = cg->x, *r = cg->r;
     kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 11];
-    const cl_int scaled = s->d != NULL;
-    const kry_vec *d = s->d ? s->d : r; /* not read, if not scaled */
-    const kry_arg more[] = { ARG(s->p->buffer), ARG(s->old->buffer), ARG_VEC(x),
-                             ARG(r->buffer),    ARG(sum->buffer),    ARG(scaled),
-                             ARG(d->buffer),    ARG(s->z->buffer),   ARG(r->ld),
+    const cl_int scaled = cg->d != NULL;
+    const kry_vec *d = cg->d ? cg->d : r; /* not read, if not scaled */
+    const kry_arg more[] = { ARG(cg->p->buffer), ARG(cg->old->buffer), ARG_VEC(x),
+                             ARG(r->buffer),     ARG(cg->rho->buffer), ARG(scaled),
+                             ARG(d->buffer),     ARG(cg->z->buffer),   ARG(r->ld),
                              ARG(x->ld) };
-    const size_t n = kryi_step_args(s, A->singular, rest), count = COUNT(more) - (x->k > 1 ? 0 : 2);
+    const size_t n = kryi_step_args(cg, A->singular, rest),
+                 count = COUNT(more) - (x->k > 1 ? 0 : 2);
     const kryi_sweep sweep = x->k > 1 ? kryi_stencil_plan_columns(A, KRY_SWEEP_STEP_ABREAST, x->k)
                                       : A->sweep[KRY_SWEEP_STEP];
 
     memcpy(rest + n, more, count * sizeof *more);
-    sum->count = (cl_int)sweep.groups;
-    if (s->drift) s->next_drift->count = sum->count;
+    cg->rho->count = (cl_int)sweep.groups;
+    if (cg->drift) cg->next_drift->count = cg->rho->count;
     return kryi_stencil_launch(A, &sweep, rest, n + count);
 }
 

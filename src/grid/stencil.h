@@ -261,10 +261,10 @@ kryi_sweep kryi_stencil_plan_columns(const kryi_stencil *A, int sweep, int64_t c
 /* Enqueue a kernel whose arguments are the grid and `rest`, at most 20. */
 kry_status kryi_stencil_launch(const kryi_stencil *A, const kryi_sweep *s, const kry_arg *rest,
                                size_t count);
-/* Launch a sweep over x, or (x NULL) over the direction d. On a slab the neighbours' layers travel while the
+/* Launch a sweep over x, or (x NULL) over the direction of `cg`. On a slab the neighbours' layers travel while the
  * layers that do not need them are swept. sum: what the sweep leaves behind; or NULL. */
 kry_status kryi_stencil_exchange(kryi_stencil *A, const kryi_sweep *s, const kry_vec *x,
-                                 const kryi_direction *d, const kry_arg *rest, size_t count,
+                                 const kryi_cg *cg, const kry_arg *rest, size_t count,
                                  kry_sum *sum);
 
 /* ---- stencil_relax.c ---- */

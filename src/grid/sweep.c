@@ -275,8 +275,7 @@ kry_status kryi_stencil_launch(const kryi_stencil *A, const kryi_sweep *s, const
 }
 
 kry_status kryi_stencil_exchange(kryi_stencil *A, const kryi_sweep *s, const kry_vec *x,
-                                 const kryi_direction *d, const kry_arg *rest, size_t count,
-                                 kry_sum *sum)
+                                 const kryi_cg *cg, const kry_arg *rest, size_t count, kry_sum *sum)
 {
     kry_status st = KRY_OK;
     kryi_halo *halo = A->slab.halo;
@@ -287,7 +286,7 @@ kry_status kryi_stencil_exchange(kryi_stencil *A, const kryi_sweep *s, const kry
     kryi_sweep outer = plan_outer(A, s);
     outer.sums_at = (cl_int)inner.groups;
     if (sum) sum->count = (cl_int)(inner.groups + outer.groups);
-    if (halo) TRY(x ? kryi_halo_begin(halo, x) : kryi_halo_begin_direction(halo, d));
+    if (halo) TRY(x ? kryi_halo_begin(halo, x) : kryi_halo_begin_direction(halo, cg));
     TRY(kryi_stencil_launch(A, &inner, rest, count));
     if (halo) TRY(kryi_halo_end(halo));
     TRY(kryi_stencil_launch(A, &outer, rest, count));

@@ -29,23 +29,12 @@
 
 typedef struct pcg {
     kryi_workspace W;
-    kry_vec *z;       /* without a preconditioner r of the cycle under way, borrowed */
-    kry_vec *q;       /* NULL if A repeats */
-    kry_vec *p, *old; /* change places where A fuses the direction */
-    kry_flexible flexible;
-    bool fuses;
-    bool repeats;             /* A forms A p again in its own step instead of storing q */
-    bool x_every_second_step; /* x gets two directions at once */
-    kry_sum *pq, *rho;        /* p'q; the pair (r'z, r'r) */
-    kry_sum *zq;              /* z'q, of Polak and Ribiere */
-    /* Sums of r, where constants are the null space: a step takes it out of r by itself, one step late. */
-    kry_sum *drift, *next_drift;
-    kryi_kernel *step;          /* for an x that is aligned; NULL: A has its own */
+    /* Vectors and sums are S's, but for x and r, and z without a preconditioner: those are the cycle's. */
+    kryi_cg cg;
+    kry_vec *direction[2]; /* change places where A fuses the direction; else one and the same */
+    int next;              /* the one that the next direction is written to */
     kryi_persistent persistent; /* where A offers iterations in one kernel */
-    /* ---- of the cycle under way ---- */
-    kry_vec *x, *r; /* of all columns; borrowed */
-    kryi_direction d;
-    kryi_step s;
+    kry_flexible flexible;
     /* beta is 0 in the first iteration: 0 z serves as well as an old direction. False where that must have been cleared, for
      * the next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
     bool needs_no_old;
@@ -53,39 +42,25 @@ typedef struct pcg {
 
 /* ---- a cycle ----------------------------------------------------------------------------- */
 
-/* alpha := rho / p'q,  x += alpha p,  r -= alpha q,  z := M r if M is diagonal. done: steps before this one */
-static kry_status step(pcg *S, int64_t done)
+/* The direction, its product and the step. */
+static kry_status iterate(pcg *S)
 {
     kry_status st = KRY_OK;
-    kryi_krylov *K = S->W.K;
-    const kryi_op_fused *fused = K->product->fused;
-    kryi_step *s = &S->s;
-    kry_sum *drift = S->drift;
+    kryi_cg *cg = &S->cg;
+    const kry_op *A = S->W.K->product;
+    kryi_layout *layout = cg->x->layout;
+    kry_sum *drift = cg->drift;
+    const int64_t at = S->next + cg->done;
 
-    s->p = S->p, s->old = S->old ? S->old : S->p;
-    s->drift = S->drift, s->next_drift = S->next_drift;
-    s->update = !S->x_every_second_step ? KRY_X_ADDS
-                : done % 2 == 0         ? KRY_X_WAITS
-                : K->M && !s->d         ? KRY_X_ADDS_OLD /* z is not at hand */
-                                        : KRY_X_ADDS_BOTH;
-    TRY(S->repeats ? fused->apply_step(K->product->self, s, S->x, S->r, S->rho)
-                   : kryi_step_run(s, S->step, S->x, S->r, S->rho));
-    if (!drift) return kryi_null_space_project(&K->residual.null, S->r);
-    S->drift = S->next_drift, S->next_drift = drift;
-    TRY(kryi_layout_reduce(S->x->layout, &S->drift, 1));
-done:
-    return st;
-}
-
-/* beta for an M that varies: (r' - r)'z / rho */
-static kry_status correct_beta(pcg *S)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_vec_dot_sum(S->z, S->q, S->zq));
-    TRY(kryi_layout_reduce(S->z->layout, &S->zq, 1));
-    TRY(kryi_run(S->z->dev, "pcg", S->z->type, "", "pcg_flexible", 1,
-                 ARGS(ARG_SUM(S->rho), ARG_SUM(S->zq), ARG(S->W.poll.step))));
+    cg->iteration = S->W.poll.iteration, cg->slot = S->W.poll.slot;
+    cg->p = S->direction[at % 2];
+    cg->old = cg->done == 0 && S->needs_no_old ? cg->z : S->direction[(at + 1) % 2];
+    TRY(kryi_cg_direct(A, cg));
+    TRY(kryi_layout_reduce(layout, &cg->pq, 1));
+    TRY(kryi_cg_step(A, cg));
+    if (!drift) return kryi_null_space_project(&S->W.K->residual.null, cg->r);
+    cg->drift = cg->next_drift, cg->next_drift = drift;
+    TRY(kryi_layout_reduce(layout, &cg->drift, 1));
 done:
     return st;
 }
@@ -94,39 +69,32 @@ static kry_status check_residual(void *self)
 {
     pcg *S = self;
 
-    S->d.iteration = S->W.poll.iteration, S->d.slot = S->W.poll.slot;
-    return kryi_direction_check(&S->d);
+    S->cg.iteration = S->W.poll.iteration, S->cg.slot = S->W.poll.slot;
+    return kryi_cg_check(&S->cg);
 }
 
+/* z := M r and r'z, and an old direction for the first beta, which is 0. */
 static kry_status begin(pcg *S, const kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kryi_poll *poll = &S->W.poll;
+    kryi_cg *cg = &S->cg;
     const kry_op *M = S->W.K->M;
     const kryi_null_space *null = &S->W.K->residual.null;
 
-    TRY(kryi_poll_begin(poll, c, check_residual, S));
-    S->x = kryi_cycle_x(c), S->r = kryi_cycle_r(c);
-    if (!M) S->z = S->r;
-    S->d = (kryi_direction){ .z = S->z,
-                             .rho = S->rho,
-                             .step_state = poll->step,
-                             .state = poll->state,
-                             .history = poll->history,
-                             .target2 = poll->target2 };
+    TRY(kryi_poll_begin(&S->W.poll, c, check_residual, S));
+    cg->x = kryi_cycle_x(c), cg->r = kryi_cycle_r(c);
+    if (!M) cg->z = cg->r;
+    cg->d = kryi_op_as_diagonal(M);
+    cg->target2 = S->W.poll.target2;
+    cg->done = 0;
     /* Sums of r are divided by `unknowns`: where A, updated since S was made, is regular, nothing is left of them. */
-    S->s = (kryi_step){ .q = S->q,
-                        .pq = S->pq,
-                        .state = poll->state,
-                        .step = poll->step,
-                        .d = kryi_op_as_diagonal(M),
-                        .z = S->z,
-                        .unknowns = null->A ? null->unknowns : INT64_MAX };
-    if (S->drift) S->drift->count = 0;
+    cg->unknowns = null->A ? null->unknowns : INT64_MAX;
+    if (cg->drift) cg->drift->count = 0;
     S->needs_no_old =
         S->W.columns == 1 && !c->goes_on && !c->keeps_direction && !(S->W.K->stopping.drop > 0);
     if (!c->goes_on && !S->needs_no_old) /* beta = 0 must not meet old NaNs */
-        TRY(kry_vec_fill(S->fuses ? S->old : S->p, 0.0));
+        TRY(kry_vec_fill(S->direction[!S->next], 0.0));
+    TRY(M ? kryi_op_run_dots(M, cg->r, cg->z, cg->rho) : kryi_vec_dot_pair(cg->r, cg->z, cg->rho));
 done:
     return st;
 }
@@ -136,46 +104,33 @@ static kry_status pcg_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
     pcg *S = self;
+    kryi_cg *cg = &S->cg;
     kryi_poll *poll = &S->W.poll;
-    const kry_op *A = S->W.K->product, *M = S->W.K->M;
+    const kry_op *M = S->W.K->M;
     const kryi_deflation *D = kryi_deflation_of(S->W.K->deflation);
     kryi_recycle *recycle = D ? D->recycle : NULL; /* vectors are left to it */
-    kry_vec *first = S->p, *other = S->old;
-    int64_t begun = 0;
     bool over = false, go;
 
     if (!c->keeps_direction)
         TRY(kryi_persistent_iterate(&S->persistent, c, poll->check_every, &over));
     if (over) return KRY_OK;
     TRY(begin(S, c));
-    TRY(M ? kryi_op_run_dots(M, S->r, S->z, S->rho) : kryi_vec_dot_pair(S->r, S->z, S->rho));
-    for (;; begun++) {
-        TRY(kryi_layout_reduce(S->x->layout, &S->rho, 1));
-        if (begun && S->zq) TRY(correct_beta(S));
+    for (;; cg->done++) {
+        TRY(kryi_layout_reduce(cg->x->layout, &cg->rho, 1));
+        if (cg->done && cg->zq) TRY(kryi_cg_correct_beta(cg));
         TRY(kryi_poll_next(poll, &go));
         if (!go) break;
-        if (recycle) TRY(kryi_recycle_take(recycle, S->z, poll->step));
-        S->d.iteration = poll->iteration, S->d.slot = poll->slot;
-        S->d.old = begun == 0 && S->needs_no_old ? S->z : S->fuses ? S->old : S->p;
-        if (S->flexible) { /* not by a pass that A fuses */
-            TRY(kryi_direction_run(&S->d, S->p));
-            TRY(kryi_op_run_dot(A, S->p, S->q, S->pq));
-        } else {
-            TRY(kryi_op_run_direction(A, &S->d, S->p, S->q, S->pq));
+        if (recycle) TRY(kryi_recycle_take(recycle, cg->z, poll->step));
+        TRY(iterate(S));
+        if (M && !cg->d) {
+            TRY(kryi_poll_look_ahead(poll, cg->rho));
+            if (!poll->due) TRY(kryi_op_run_dots_again(M, cg->r, cg->z, cg->rho));
         }
-        TRY(kryi_layout_reduce(S->x->layout, &S->pq, 1));
-        TRY(step(S, begun));
-        if (M && !S->s.d) {
-            TRY(kryi_poll_look_ahead(poll, S->rho));
-            if (!poll->due) TRY(kryi_op_run_dots_again(M, S->r, S->z, S->rho));
-        }
-        if (S->fuses) kryi_workspace_swap(&S->p, &S->old);
     }
     /* The host ran ahead: the steps of one column that were done. */
-    const int64_t done = S->W.columns > 1 ? begun : c->stopping->iteration - poll->start;
-    if (S->fuses) /* the last direction that was written is the old one */
-        S->p = done % 2 ? other : first, S->old = done % 2 ? first : other;
-    if (S->x_every_second_step) TRY(kryi_step_catch_up(&S->s, first, poll->start, done, S->x));
+    const int64_t done = S->W.columns > 1 ? cg->done : c->stopping->iteration - poll->start;
+    TRY(kryi_cg_catch_up(cg, S->direction[S->next], poll->start, done));
+    S->next = (int)((S->next + done) % 2);
     if (recycle) TRY(kryi_recycle_end(recycle, poll->step));
 done:
     return st;
@@ -183,61 +138,38 @@ done:
 
 /* ---- the method -------------------------------------------------------------------------- */
 
-/* By the model: the direction with its product, then the step. */
 static double pcg_bytes(const void *self)
 {
     const pcg *S = self;
-    const kry_op *product = S->W.K->product, *M = S->W.K->M;
-    const bool diagonal = kryi_op_as_diagonal(M), waits = S->x_every_second_step;
-    const double word = (double)product->shape.rows * (double)kry_type_size(product->shape.type);
-    const double old =
-        M && !diagonal ? 0.5 : 0; /* x reads the old p where it cannot be made of z */
-    kry_op_info A, info;
-
-    kry_op_describe(product, &A);
-    if (A.bytes_per_apply <= 0) return 0;
-    /* r twice and q; twice x and p, or in every second step twice x, p and the old p */
-    double bytes = A.bytes_per_direction + (waits ? 4.5 + old : 6) * word;
-    if (S->repeats)
-        bytes = A.bytes_per_direction + A.bytes_per_step + (waits ? old : 1) * word;
-    else if (A.bytes_per_direction <= 0 || product->dev->layout.reproducible)
-        bytes = A.bytes_per_apply + (product->table->apply_dot ? 9 : 11) * word;
-    if (!M) return bytes;
-    if (diagonal) return bytes + 2 * word;
-    kry_op_describe(M, &info);
-    if (info.bytes_per_apply <= 0) return 0;
-    return bytes + info.bytes_per_apply + (M->table->apply_dots ? 0 : 2 * word);
+    return kryi_cg_bytes(S->W.K->product, S->W.K->M, &S->cg);
 }
 
 static void pcg_destroy(void *self) { kryi_persistent_release(&((pcg *)self)->persistent); }
 
-/* Vectors, sums and kernels of the passes that were chosen. */
-static kry_status allocate(pcg *S)
+/* Vectors, sums and kernels; `repeats`: A forms A p again in its own step instead of storing q. */
+static kry_status allocate(pcg *S, bool repeats)
 {
     kry_status st = KRY_OK;
     kryi_workspace *W = &S->W;
+    const kry_op *A = W->K->A;
+    kryi_cg *cg = &S->cg;
     const kryi_null_space *null = &W->K->residual.null;
-    kryi_kernel *found;
 
-    if (!S->repeats) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->q)));
-    TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->p)));
-    if (S->fuses) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->old)));
-    if (W->K->M) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->z)));
-    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->pq)));
-    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&S->rho)));
-    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->zq)));
+    cg->step = W->poll.step, cg->state = W->poll.state, cg->history = W->poll.history;
+    if (!repeats) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&cg->q)));
+    TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->direction[0])));
+    S->direction[1] = S->direction[0];
+    if (cg->fuses) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&S->direction[1])));
+    if (W->K->M) TRY(kryi_workspace_vectors(W, W->columns, VECTORS_AT(&cg->z)));
+    TRY(kryi_workspace_sums(W, 1, SUMS_AT(&cg->pq)));
+    TRY(kryi_workspace_sums(W, 2, SUMS_AT(&cg->rho)));
+    if (S->flexible == KRY_POLAK_RIBIERE) TRY(kryi_workspace_sums(W, 1, SUMS_AT(&cg->zq)));
     if (null->A && !null->vectors)
-        TRY(kryi_workspace_sums(W, 1, SUMS_AT(&S->drift, &S->next_drift)));
+        TRY(kryi_workspace_sums(W, 1, SUMS_AT(&cg->drift, &cg->next_drift)));
     /* Where A has all passes only the stopping test is launched, and only where a limit or a monitor ends a solve: it is compiled
      * then. But an M that takes long has it before each end, and a monitor of fixed iterates at each of them. */
-    if (W->columns == 1 && S->repeats && !W->poll.one_by_one &&
-        !kryi_stopping_shows_x(&W->K->stopping))
-        return KRY_OK;
-    /* All but the first are found again by the solve, which must not fail for want of them. */
-    TRY(kryi_workspace_kernels(W, "pcg", "",
-                               KERNELS_AT({ "pcg_step", &S->step }, { "pcg_direction", &found },
-                                          { "pcg_check", &found }, { "pcg_add_lasts", &found },
-                                          { "pcg_flexible", &found })));
+    if (W->columns > 1 || !repeats || W->poll.one_by_one || kryi_stopping_shows_x(&W->K->stopping))
+        TRY(kryi_cg_prepare(cg, A->dev, A->shape.type));
 done:
     return st;
 }
@@ -261,12 +193,12 @@ static kry_status pcg_create(void *self)
     const bool fused =
         one ? !S->flexible && !A->dev->layout.reproducible /* whose sums have their own order */
             : A->fused->prepare_columns != NULL;
-    S->fuses = fused && A->fused->apply_direction;
-    S->repeats = fused && A->fused->apply_step;
+    const bool repeats = fused && A->fused->apply_step;
+    S->cg.fuses = fused && A->fused->apply_direction;
     /* A monitor that looks at x finds it complete. */
-    S->x_every_second_step = (S->repeats || (S->fuses && A->dev->info.cpu_kernels)) &&
-                             !kryi_stopping_shows_x(&K->stopping);
-    TRY(allocate(S));
+    S->cg.x_waits = (repeats || (S->cg.fuses && A->dev->info.cpu_kernels)) &&
+                    !kryi_stopping_shows_x(&K->stopping);
+    TRY(allocate(S, repeats));
     if (one && fused && !K->deflation && !K->residual.null.A)
         kryi_persistent_prepare(&S->persistent, A, K->M, params);
 done:

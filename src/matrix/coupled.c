@@ -103,35 +103,35 @@ done:
     return st;
 }
 
-static kry_status coupled_direction(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                                    kry_sum *sum)
+static kry_status coupled_direction(void *self, const kryi_cg *cg)
 {
     kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kryi_halo_begin_direction(A->halo, d));
-    TRY(kryi_op_run_direction(A->own, d, p, q, sum));
+    TRY(kryi_halo_begin_direction(A->halo, cg));
+    TRY(kryi_cg_direct(A->own, cg));
     TRY(kryi_halo_end(A->halo));
-    TRY(A->kind ? far_dot(A, d->state, p, sum) : add_far_dot(A, d->state, p, q, sum));
+    TRY(A->kind ? far_dot(A, cg->state, cg->p, cg->pq)
+                : add_far_dot(A, cg->state, cg->p, cg->q, cg->pq));
 done:
     return st;
 }
 
 /* The halo still has the neighbours' p from the direction. First r -= alpha far p, so that the sums that own's pass leaves are
  * those of the new r. */
-static kry_status coupled_step(void *self, const kryi_step *s, kry_vec *x, kry_vec *r, kry_sum *sum)
+static kry_status coupled_step(void *self, const kryi_cg *cg)
 {
     kryi_coupled *A = self;
     kry_status st = KRY_OK;
     kry_arg rest[KRY_STEP_ARGS + KRY_DRIFT_ARGS + 8];
-    const cl_int scaled = s->d != NULL;
-    const cl_mem d = s->d ? s->d->buffer : s->p->buffer; /* not read, if not scaled */
-    const kry_arg more[] = { ARG_VEC(s->p), ARG_VEC(r), ARG_VEC(x), ARG(scaled), ARG(d) };
-    const size_t n = kryi_step_args(s, false, rest);
+    const cl_int scaled = cg->d != NULL;
+    const cl_mem d = cg->d ? cg->d->buffer : cg->p->buffer; /* not read, if not scaled */
+    const kry_arg more[] = { ARG_VEC(cg->p), ARG_VEC(cg->r), ARG_VEC(cg->x), ARG(scaled), ARG(d) };
+    const size_t n = kryi_step_args(cg, false, rest);
 
     memcpy(rest + n, more, sizeof more);
     TRY(run(A, A->step, groups_for_rows(A), rest, n + COUNT(more)));
-    TRY(A->own->fused->apply_step(A->own->self, s, x, r, sum));
+    TRY(A->own->fused->apply_step(A->own->self, cg));
 done:
     return st;
 }

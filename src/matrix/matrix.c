@@ -178,25 +178,24 @@ static kry_status matrix_apply_dot(void *self, const kry_vec *x, kry_vec *y, kry
     return launch(A, 0, A->stages, KRY_APPLY_DOT, rest, COUNT(rest), sum);
 }
 
-static kry_status matrix_apply_direction(void *self, const kryi_direction *d, kry_vec *p,
-                                         kry_vec *q, kry_sum *sum)
+static kry_status matrix_apply_direction(void *self, const kryi_cg *cg)
 {
     kry_status st = KRY_OK;
     kryi_matrix *A = self;
-    const kry_arg vectors[] = { ARG(d->z->buffer), ARG(d->old->buffer), ARG(p->buffer),
-                                ARG(q->buffer),    ARG(sum->buffer),    ARG(sum->count) };
-    const kry_arg later[] = { ARG(d->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
+    const kry_vec *p = cg->p, *q = cg->q;
+    kry_sum *sum = cg->pq;
+    const kry_arg vectors[] = { ARG(cg->z->buffer), ARG(cg->old->buffer), ARG(p->buffer),
+                                ARG(q->buffer),     ARG(sum->buffer),     ARG(sum->count) };
+    const kry_arg later[] = { ARG(cg->state), ARG(p->buffer), ARG(q->buffer), ARG(sum->buffer),
                               ARG(sum->count) };
     kry_arg first[KRY_STAGE_REST];
 
     if (!A->stage[0].fuses) {
-        TRY(kryi_direction_run(d, p));
-        sum->count = 0;
-        return launch(A, 0, A->stages, KRY_APPLY_DOT, ARGS(ARG_VEC(p), ARG_VEC(q), ARG_SUM(sum)),
-                      sum);
+        TRY(kryi_direction_run(cg));
+        return matrix_apply_dot(A, p, cg->q, sum);
     }
     sum->count = 0;
-    kryi_direction_args(d, first);
+    kryi_direction_args(cg, first);
     memcpy(first + KRY_DIRECTION_ARGS, vectors, sizeof vectors);
     TRY(launch(A, 0, 1, KRY_APPLY_DIRECTION, first, COUNT(first), sum));
     TRY(launch(A, 1, A->stages, KRY_APPLY_DIRECTION, later, COUNT(later), sum));

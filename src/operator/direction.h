@@ -1,83 +1,70 @@
-/* direction.h - the steps of conjugate gradients that operators may fuse with their product. */
+/* direction.h - the two passes of an iteration of conjugate gradients, which operators may fuse with their product. */
 #ifndef KRY_DIRECTION_H
 #define KRY_DIRECTION_H
 
 #include "device/state.h"
 #include "operator/op.h"
 
-/* ---- resident.c: iterations of conjugate gradients in one kernel ------------------------------- */
-
-typedef enum kryi_cg_action {
-    KRY_CG_BEGIN, /* a solve, from x and its residual r */
-    KRY_CG_GO_ON  /* from where the last call ended without a reason to stop */
-} kryi_cg_action;
-
-enum {
-    KRY_CG_CHUNK = 2048
-}; /* iterations in one call: some 10 ms, and no more than that is lost */
-
-struct kryi_cg_run {
-    kryi_cg_action action;
-    const kry_vec *r;   /* [in] b - A x */
-    kry_vec *x;         /* [in,out] */
-    double target2;     /* stop when r.r <= target2 */
-    int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
-    double *history; /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
-                           the last stands at 0 of the next call again */
-    int done;        /* [out] iterations of this call */
-    int stop;        /* [out] the reason to stop, as in direction.clh; 0: none */
-    double value;    /* [out] that decided */
-};
-
-/* ---- direction.c: p := z + beta p with the scalars on the device ---- */
-
-struct kryi_direction {
-    const kry_vec *z, *old; /* p := z + beta old; old may be p itself in the default */
-    const kry_sum *rho;     /* pairs (r.z, r.r) behind beta and the stopping test */
-    cl_mem step_state;      /* [in]  STATE_SIZE: what the last step left */
-    cl_mem state;           /* [out] STATE_SIZE */
-    cl_mem history;         /* [out] r.r of this iteration goes to history[slot] */
+/*
+ * What the passes read and write, of one column or of several; scalars stay on the device.
+ *
+ *   direction  beta := rho / old rho,  p := z + beta old,  q := A p,  pq := p.q
+ *   step       alpha := rho / pq,  x += alpha p,  r -= alpha q,  z := d .* r,  rho := the pair (r.z, r.r)
+ */
+struct kryi_cg {
+    kry_vec *x, *r;
+    kry_vec *z;         /* M r; r itself without M */
+    kry_vec *p, *q;     /* q NULL: the operator forms A p again in its own step */
+    const kry_vec *old; /* the direction before p; may be p itself unless the operator `fuses` */
+    const kry_vec *d;   /* the diagonal that M multiplies by; NULL: the step leaves z alone */
+    kry_sum *rho, *pq;
+    kry_sum *zq; /* z.q, of the beta of Polak and Ribiere; NULL: it is not wanted */
+    /* Sums of r after the step before, and room for those after this one: with them the mean over the `unknowns` of all
+     * parts is taken out of r. NULL: it is not wanted. */
+    kry_sum *drift, *next_drift;
+    int64_t unknowns;
+    /* STATE_SIZE scalars for each column: the direction reads `step` and writes `state`, the step the other way round. */
+    cl_mem step, state;
+    cl_mem history; /* r.r of this iteration goes to history[slot] */
     cl_int iteration, slot;
-    kryi_scalar target2; /* stop when r.r <= target2; of several columns it is in step_state */
+    kryi_scalar target2; /* stop when r.r <= target2; of several columns it is in `step` */
+    int64_t done;        /* steps of the cycle before this one */
+    /* True if x waits in every second step, the first one among them, and then gets two directions at once. */
+    bool x_waits;
+    bool fuses;                /* the operator takes the direction with its product */
+    kryi_kernel *step_aligned; /* pcg_step of pcg.cl for an x that is aligned */
 };
+
+/* ---- for solvers ---- */
+
+/* Compile what a solve launches, which then does not fail for want of it; with step_aligned. */
+kry_status kryi_cg_prepare(kryi_cg *cg, kry_device *dev, kry_type type);
+/* The direction with its product, fused or not. */
+kry_status kryi_cg_direct(const kry_op *A, const kryi_cg *cg);
+/* The step, of the operator where it has one. */
+kry_status kryi_cg_step(const kry_op *A, const kryi_cg *cg);
+/* The stopping test and the history entry of the direction, alone. */
+kry_status kryi_cg_check(const kryi_cg *cg);
+/* After a step and the z that follows: the beta of the next direction is (r - old r).z / old rho, by zq. */
+kry_status kryi_cg_correct_beta(const kryi_cg *cg);
+/* After `done` steps from iteration `start` on: add to x what it still waits for. Of several columns some may have done
+ * fewer. Waits.
+ *   first  the direction of the first step */
+kry_status kryi_cg_catch_up(const kryi_cg *cg, const kry_vec *first, int64_t start, int64_t done);
+/* Bytes moved by direction and step, by the model, and by M unless it is a diagonal matrix; 0: not known.
+ *   M  NULL: the identity */
+double kryi_cg_bytes(const kry_op *A, const kry_op *M, const kryi_cg *cg);
+
+/* ---- for operators ---- */
+
 enum { KRY_DIRECTION_ARGS = 8 };
 /* The arguments that begin_direction() in direction.clh takes, in its order. */
-void kryi_direction_args(const kryi_direction *d, kry_arg args[KRY_DIRECTION_ARGS]);
-/* p := z + beta p alone, of one column or of several. */
-kry_status kryi_direction_run(const kryi_direction *d, kry_vec *p);
-/* The stopping test and the history entry alone. */
-kry_status kryi_direction_check(const kryi_direction *d);
-
-/* What becomes of x in a step: see begin_step in direction.clh. */
-enum { KRY_X_WAITS, KRY_X_ADDS, KRY_X_ADDS_BOTH, KRY_X_ADDS_OLD };
-
-/* alpha := rho / p.Ap and what follows, for the p of the direction before */
-struct kryi_step {
-    const kry_vec *p, *old;
-    const kry_vec *q;   /* A p; NULL: the operator forms it again */
-    const kry_sum *pq;  /* p.Ap */
-    cl_mem state, step; /* as in kryi_direction, the other way round */
-    cl_int update;      /* KRY_X_... */
-    const kry_vec *d;   /* z := d .* r, or NULL */
-    kry_vec *z;
-    /* Sums of r after the step before, and room for those after this one: with them the mean is taken
-     * out of r. NULL: not wanted. */
-    const kry_sum *drift;
-    kry_sum *next_drift;
-    int64_t unknowns; /* of all parts, which the mean is taken over */
-};
+void kryi_direction_args(const kryi_cg *cg, kry_arg args[KRY_DIRECTION_ARGS]);
+/* p := z + beta old alone. */
+kry_status kryi_direction_run(const kryi_cg *cg);
 enum { KRY_STEP_ARGS = 5, KRY_DRIFT_ARGS = 4 };
 /* The arguments that begin_step() takes, in its order; `drift`: and DRIFT_ARGUMENTS of direction.clh behind them. Returns
  * how many. */
-size_t kryi_step_args(const kryi_step *s, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
-/* x += alpha p, r -= alpha q, z := d .* r and sum := the pair (r.z, r.r), of one column or of several.
- *   kernel  pcg_step of pcg.cl for an x that is aligned */
-kry_status kryi_step_run(const kryi_step *s, kryi_kernel *kernel, kry_vec *x, kry_vec *r,
-                         kry_sum *sum);
-/* After `done` steps from iteration `start` on, which left x waiting in every second one: what it still waits for. Of several
- * columns some may have done fewer. Waits.
- *   first  the direction of the first step */
-kry_status kryi_step_catch_up(const kryi_step *s, const kry_vec *first, int64_t start, int64_t done,
-                              kry_vec *x);
+size_t kryi_step_args(const kryi_cg *cg, bool drift, kry_arg args[KRY_STEP_ARGS + KRY_DRIFT_ARGS]);
 
 #endif

@@ -153,14 +153,14 @@ done:
     return st;
 }
 
-kry_status kryi_halo_begin_direction(kryi_halo *h, const kryi_direction *d)
+kry_status kryi_halo_begin_direction(kryi_halo *h, const kryi_cg *cg)
 {
     kry_status st = KRY_OK;
     kry_arg args[KRY_DIRECTION_ARGS + 5];
-    const kry_arg rest[] = { ARG(h->out.count), ARG(h->out.row), ARG(d->z->buffer),
-                             ARG(d->old->buffer), ARG(h->out.packed) };
+    const kry_arg rest[] = { ARG(h->out.count), ARG(h->out.row), ARG(cg->z->buffer),
+                             ARG(cg->old->buffer), ARG(h->out.packed) };
 
-    kryi_direction_args(d, args);
+    kryi_direction_args(cg, args);
     memcpy(args + KRY_DIRECTION_ARGS, rest, sizeof rest);
     TRY(close_last(h));
     TRY(pack(h, h->pack_direction, args, COUNT(args)));

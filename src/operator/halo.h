@@ -47,7 +47,7 @@ kryi_halo_links kryi_halo_links_of(const kryi_halo *halo);
 /* Exchange entries of x, or of the direction d (z + beta old). Collective among neighbours, which end
  * an exchange before they begin the next. `begin` enqueues; `end` may wait for the neighbours. */
 kry_status kryi_halo_begin(kryi_halo *halo, const kry_vec *x);
-kry_status kryi_halo_begin_direction(kryi_halo *halo, const kryi_direction *d);
+kry_status kryi_halo_begin_direction(kryi_halo *halo, const kryi_cg *cg);
 kry_status kryi_halo_end(kryi_halo *halo);
 
 /* ---- halo_rows.c ------------------------------------------------------------------------------- */

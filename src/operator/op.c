@@ -1,6 +1,5 @@
 /* op.c - the front door of every operator: checks once, then calls the table or its default. */
 #include "operator/op.h"
-#include "operator/direction.h"
 #include "operator/op_parts.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -382,19 +381,6 @@ kry_status kry_op_apply_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_
     TRY(kryi_op_keep("kry_op_apply_dot", op));
     st = kryi_op_run_dot(op, x, y, sum);
     kryi_op_let_go(op);
-done:
-    return st;
-}
-
-kry_status kryi_op_run_direction(const kry_op *op, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                                 kry_sum *sum)
-{
-    kry_status st = KRY_OK;
-    const bool takes = p->k == 1 || op->fused->prepare_columns;
-    if (op->fused->apply_direction && fuses_sums(op) && takes)
-        return op->fused->apply_direction(op->self, d, p, q, sum);
-    TRY(kryi_direction_run(d, p));
-    TRY(kryi_op_run_dot(op, p, q, sum));
 done:
     return st;
 }

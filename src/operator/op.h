@@ -5,9 +5,7 @@
 #include "vector/vec.h"
 #include <kry/solver.h>
 
-typedef struct kryi_direction kryi_direction; /* direction.h */
-typedef struct kryi_step kryi_step;
-typedef struct kryi_cg_run kryi_cg_run;
+typedef struct kryi_cg kryi_cg; /* direction.h */
 typedef struct kryi_relax kryi_relax;
 typedef struct kryi_resident_cg kryi_resident_cg; /* resident.h */
 
@@ -57,14 +55,13 @@ typedef struct kryi_null_found {
  * offered. Vectors have one column of at least one number, and are views that start anywhere, but for
  * those "from element 0", which are whole buffers. */
 typedef struct kryi_op_fused {
-    /* p := z + beta p, q := A p and sum := p.q; d carries z, beta and the old p. All from element 0.
-     * Default: the direction, then apply_dot. Where there is apply_step, q is NULL and not asked for. */
-    kry_status (*apply_direction)(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                                  kry_sum *sum);
+    /* The direction with its product. All vectors from element 0. Default: the direction, then apply_dot. Where there is
+     * apply_step, q is NULL. */
+    kry_status (*apply_direction)(void *self, const kryi_cg *cg);
 
-    /* A p costs less to form again than to store: s carries p and alpha; x += alpha p, r -= alpha A p
-     * and sum := the pair (r.z, r.r). All but x and r from element 0. With apply_direction only. */
-    kry_status (*apply_step)(void *self, const kryi_step *s, kry_vec *x, kry_vec *r, kry_sum *sum);
+    /* The step, where A p costs less to form again than to store. All but x and r from element 0. With
+     * apply_direction only. */
+    kry_status (*apply_step)(void *self, const kryi_cg *cg);
 
     /* Get ready for those two with vectors and sums of several columns, which begin at multiples of p->ld or
      * x->ld. NULL: they take one. */
@@ -216,9 +213,6 @@ kry_status kryi_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, d
 kry_status kryi_op_run_residual(const kry_op *op, const kry_vec *b, const kry_vec *x, kry_vec *r);
 /* y := op x and sum := x.y */
 kry_status kryi_op_run_dot(const kry_op *op, const kry_vec *x, kry_vec *y, kry_sum *sum);
-/* p := z + beta p, q := op p and sum := p.q */
-kry_status kryi_op_run_direction(const kry_op *op, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                                 kry_sum *sum);
 /* matrix.c: a stored matrix that is not in flux form: kryi_op_make_copy may scale it by a diagonal. */
 bool kryi_op_is_assembled(const kry_op *op);
 /* convert.c: kry_op_convert of factor S A S; *copy not NULL: it gets the numbers that A has now. */

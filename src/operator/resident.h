@@ -6,7 +6,29 @@
 #define KRY_RESIDENT_H
 
 #include "device/launch.h"
-#include "operator/direction.h"
+#include "operator/op.h"
+
+typedef enum kryi_cg_action {
+    KRY_CG_BEGIN, /* a solve, from x and its residual r */
+    KRY_CG_GO_ON  /* from where the last call ended without a reason to stop */
+} kryi_cg_action;
+
+enum {
+    KRY_CG_CHUNK = 2048
+}; /* iterations in one call: some 10 ms, and no more than that is lost */
+
+typedef struct kryi_cg_run {
+    kryi_cg_action action;
+    const kry_vec *r;   /* [in] b - A x */
+    kry_vec *x;         /* [in,out] */
+    double target2;     /* stop when r.r <= target2 */
+    int64_t iterations; /* [in] at most; no more than KRY_CG_CHUNK are done */
+    double *history; /* [out] r.r of iterations 0 ... done of this call, KRY_CG_CHUNK + 1 numbers;
+                           the last stands at 0 of the next call again */
+    int done;        /* [out] iterations of this call */
+    int stop;        /* [out] the reason to stop, as in direction.clh; 0: none */
+    double value;    /* [out] that decided */
+} kryi_cg_run;
 
 /* What a product brings: a kernel, how it is to be launched, and the arguments that it takes behind those
  * of all, whose order is that of cl/grid/resident.cl. */

@@ -555,10 +555,9 @@ static void hosts__share_out_threads(void **state)
     kry_device_release(&alone);
 }
 
-static kry_status fail_later(void *self, const kryi_direction *d, kry_vec *p, kry_vec *q,
-                             kry_sum *sum)
+static kry_status fail_later(void *self, const kryi_cg *cg)
 {
-    (void)self, (void)d, (void)p, (void)q, (void)sum;
+    (void)self, (void)cg;
     return kry_fail(KRY_ERR_DEVICE, "lost on purpose");
 }
 

@@ -220,25 +220,27 @@ static void stepped_release(stepped *v)
 
 static void run_direction(const kry_op *op, const step *s, stepped *v)
 {
-    kryi_direction d = s->d;
-    d.z = v->z, d.old = v->old;
-    OK(op->fused->apply_direction(op->self, &d, v->p, NULL, v->pq));
+    kryi_cg cg = s->cg;
+    cg.z = v->z, cg.old = v->old, cg.p = v->p, cg.pq = v->pq;
+    OK(op->fused->apply_direction(op->self, &cg));
     assert_in_range(v->pq->count, 1, KRY_SUM_CAPACITY);
 }
 
 /* pq: p'A p of all, for all must take the same alpha. */
-static void run_update(const kry_op *op, const step *s, stepped *v, const kry_sum *pq)
+static void run_update(const kry_op *op, const step *s, stepped *v, kry_sum *pq)
 {
     double nothing[STATE_SIZE] = { 0 };
     cl_mem after = acc_buffer(nothing, STATE_SIZE);
-    const kryi_step how = { .p = v->p,
-                            .old = v->old,
-                            .pq = pq,
-                            .state = s->out,
-                            .step = after,
-                            .update = KRY_X_ADDS,
-                            .z = v->z };
-    OK(op->fused->apply_step(op->self, &how, v->x, v->r, v->rho));
+    const kryi_cg cg = { .x = v->x,
+                         .r = v->r,
+                         .z = v->z,
+                         .p = v->p,
+                         .old = v->old,
+                         .rho = v->rho,
+                         .pq = pq,
+                         .state = s->out,
+                         .step = after };
+    OK(op->fused->apply_step(op->self, &cg));
     OK(kry_device_finish(device()));
     buffer_release(device(), &after);
 }
