@@ -3,12 +3,11 @@
  * twophase3d.
  *
  * N points or cells a side, x fastest, everything scaled by h^2. The parameters of the stencil come
- * first; the entries of the matrix are made from them.
+ * first; the entries of the matrix are made from them, without a device.
  */
 #include "exit.h"
 #include "kinds.h"
 #include "memory.h"
-#include <kry/device.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,86 +36,72 @@ static void count_entries(const spec *s, kry_problem *p)
     p->nnz = (2 * s->axes + 1) * p->n - 2 * s->axes * (p->n / s->size);
 }
 
-static kry_status allocate_rows(int64_t rows, int64_t nnz, kryi_problem_csr *A)
-{
-    kry_status st = KRY_OK;
+/* The rows of a grid, of `n` cells along each of its axes. */
+typedef struct grid_of {
+    int axes;
+    int64_t n;
+    kry_stencil_params g;
+    int64_t begin; /* the cell whose numbers are the first ones of g's arrays */
+} grid_of;
 
-    *A = (kryi_problem_csr){ .rows = rows };
-    TRY(kryi_allocate((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
-    TRY(kryi_allocate((size_t)nnz, sizeof *A->col, &A->col));
-    TRY(kryi_allocate((size_t)nnz, sizeof *A->val, &A->val));
-done:
-    if (st < 0) kryi_problem_csr_release(A);
-    return st;
+/* The weight of the face between cell i and the one `step` further on along an axis. */
+static double face_weight(const grid_of *G, int64_t i, int axis, int64_t step)
+{
+    const double *face = G->g.face[axis], *k = G->g.coefficient;
+
+    i -= G->begin;
+    return face ? face[i] : k ? 2 / (1 / k[i] + 1 / k[i + step]) : G->g.diffusion[axis];
 }
 
-/* The entries of a grid. The device `host` makes them, or one of OpenCL where the library has no kernels for it. */
-static kry_status stencil_rows(const kry_stencil_params *g, kryi_problem_csr *A)
+/* The entries that kry_stencil_create makes of the same parameters: the sides are Dirichlet or Neumann, and no coefficients go
+ * with the former. */
+static int64_t grid_row(const void *self, int64_t i, int32_t *col, double *val)
 {
-    kry_status st = KRY_OK;
-    kry_device *device = NULL;
-    kry_op *op = NULL;
-    kry_op_info info;
+    const grid_of *G = self;
+    const int64_t steps[] = { 1, G->n, G->n * G->n };
+    double weight[3][2] = { { 0 } }, diagonal = 0;
+    int64_t count = 0;
 
-    st = kry_device_open("host", &device);
-    if (st == KRY_ERR_UNSUPPORTED) st = kry_device_open("opencl", &device);
-    TRY(st);
-    TRY(kry_stencil_create(device, KRY_F64, g, &op));
-    kry_op_describe(op, &info);
-    TRY(allocate_rows(kry_op_get_shape(op)->rows, info.nnz, A));
-    TRY(kry_stencil_read(op, A->row_ptr, A->col, A->val));
-done:
-    if (st < 0) kryi_problem_csr_release(A);
-    kry_op_release(&op);
-    kry_device_release(&device);
-    return st;
+    for (int side = 0; side < 2 * G->axes && val; side++) {
+        const int a = side / 2, high = side % 2;
+        const int64_t step = steps[a], at = i / step % G->n;
+        if (at != (high ? G->n - 1 : 0))
+            weight[a][high] = face_weight(G, high ? i : i - step, a, step);
+        else if (G->g.low[a] == KRY_DIRICHLET)
+            weight[a][high] = G->g.diffusion[a];
+        diagonal += weight[a][high];
+    }
+    for (int k = -G->axes; k <= G->axes; k++) { /* -3: below, ..., 0: itself, ..., 3: above */
+        const int a = k ? abs(k) - 1 : 0, high = k > 0;
+        if (k && i / steps[a] % G->n == (high ? G->n - 1 : 0)) continue;
+        if (col) col[count] = (int32_t)(k ? i + (high ? steps[a] : -steps[a]) : i);
+        if (val) val[count] = k ? -weight[a][high] : diagonal;
+        count++;
+    }
+    return count;
 }
 
-/* A := rows of the stencil `all` of some layers. */
-static kry_status cut_rows(const kryi_problem_csr *all, int64_t begin, int64_t shift,
-                           kryi_problem_range of, kryi_problem_csr *A)
-{
-    kry_status st = KRY_OK;
-    const int64_t at = all->row_ptr[begin], nnz = all->row_ptr[begin + of.rows] - at;
-
-    TRY(allocate_rows(of.rows, nnz, A));
-    for (int64_t i = 0; i <= of.rows; i++) A->row_ptr[i] = all->row_ptr[begin + i] - at;
-    for (int64_t e = 0; e < nnz; e++) A->col[e] = (int32_t)(all->col[at + e] + shift);
-    if (nnz) memcpy(A->val, all->val + at, (size_t)nnz * sizeof(double));
-done:
-    return st;
-}
-
-/* The entries are those of the stencil of the layers that have these rows, and of one layer more on either side. It needs
- * no device for that; where it is cut off it is Neumann, which only the layers more see. */
 static kry_status grid_entries(const spec *s, kryi_problem_grid *grid,
                                kryi_problem_coefficients *coefficients, kryi_problem_range of,
                                kryi_problem_csr *A)
 {
     kry_status st = KRY_OK;
-    kry_stencil_params g = *KRY_STENCIL();
+    grid_of G = { s->axes, s->size, *KRY_STENCIL(), 0 };
     const int last = s->axes - 1;
-    const int64_t layer = last == 2 ? s->size * s->size : s->size, n = layer * s->size,
-                  low = of.first / layer, high = (of.first + of.rows + layer - 1) / layer,
-                  begin = low > 0 ? low - 1 : 0, end = high < s->size ? high + 1 : s->size;
+    const int64_t layer = last == 2 ? s->size * s->size : s->size, low = of.first / layer,
+                  high = (of.first + of.rows + layer - 1) / layer;
     kry_stencil_box box = { .size = { s->size, s->size, last == 2 ? s->size : 1 } };
-    kryi_problem_csr all = { 0 };
 
-    grid(s, &g);
-    box.first[last] = begin, box.size[last] = g.size[last] = end - begin;
-    if (begin > 0) g.low[last] = KRY_NEUMANN;
-    if (end < s->size) g.high[last] = KRY_NEUMANN;
-    if (coefficients) TRY(coefficients(s, &box, &g));
-    TRY(stencil_rows(&g, &all));
-    if (of.rows == n) {
-        *A = all, all = (kryi_problem_csr){ 0 };
-        goto done;
-    }
-    TRY(cut_rows(&all, of.first - begin * layer, begin * layer, of, A));
+    /* Coefficients of the layers that have these rows, and of one more on either side */
+    box.first[last] = low > 0 ? low - 1 : 0;
+    box.size[last] = (high < s->size ? high + 1 : s->size) - box.first[last];
+    G.begin = box.first[last] * layer;
+    grid(s, &G.g);
+    if (coefficients) TRY(coefficients(s, &box, &G.g));
+    TRY(kryi_problem_make_rows(grid_row, &G, true, of, A));
 done:
-    kryi_problem_csr_release(&all);
-    free((void *)g.coefficient);
-    for (int a = 0; a < 3; a++) free((void *)g.face[a]);
+    free((void *)G.g.coefficient);
+    for (int a = 0; a < 3; a++) free((void *)G.g.face[a]);
     return st;
 }
 
