@@ -74,6 +74,32 @@ static inline bool is_host(const kry_device *dev)
     return !strcmp(kry_device_get_info(dev)->kind, "host");
 }
 
+/* Open the host, or the first device of OpenCL if kry was built without kernels for the host (host_kernels). */
+static inline kry_device *open_host_or_opencl(void)
+{
+    kry_device *dev;
+    kry_status st = kry_device_open("host", &dev);
+
+    if (st == KRY_ERR_UNSUPPORTED) st = kry_device_open("opencl", &dev);
+    if (st < 0) fail_msg("%s", kry_last_error());
+    return dev;
+}
+
+/* Whether kry was built with kernels for the host. */
+static inline bool has_host(void)
+{
+    kry_device *dev = NULL;
+    const kry_status st = kry_device_open("host", &dev);
+
+    if (st != KRY_ERR_UNSUPPORTED) OK(st);
+    kry_device_release(&dev);
+    return st == KRY_OK;
+}
+
+/* Leave a test of the device host, or of what stays there in double. */
+#define NEEDS_HOST \
+    if (!has_host()) SKIP("kry was built without kernels for the host")
+
 /* ---- fork ------------------------------------------------------------------------------- */
 
 /* In a child of fork(): the call is refused because of it. */

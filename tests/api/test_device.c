@@ -60,11 +60,11 @@ static void device_open__takes_the_best(void **state)
     char *kept = strdup(getenv("KRY_DEVICE"));
 
     OK(kry_device_open("opencl", &first));
-    const bool has_host = kry_device_open("host", &host) == KRY_OK;
+    if (has_host()) OK(kry_device_open("host", &host));
     unsetenv("KRY_DEVICE");
     OK(kry_device_open(NULL, &best));
     setenv("KRY_DEVICE", kept, 1);
-    const kry_device *expected = kry_device_get_info(first)->gpu || !has_host ? first : host;
+    const kry_device *expected = kry_device_get_info(first)->gpu || !host ? first : host;
     assert_string_equal(kry_device_get_info(best)->name, kry_device_get_info(expected)->name);
     kry_device_release(&best);
     kry_device_release(&first);
@@ -200,6 +200,7 @@ static void use_in_child(void *user)
     }
     kry_vec_release(&v);
     kry_device_release(&dev);
+    if (!has_host()) return;
     if (kry_device_open("host", &other) || kry_vec_create(other, KRY_F32, 10, 1, &w) ||
         kry_vec_fill(w, 3) || kry_vec_read(w, numbers) || numbers[9] != 3)
         _exit(1);

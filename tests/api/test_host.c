@@ -366,6 +366,10 @@ int main(void)
         BOTH(refused__rectangular_and_symmetric),
     };
 
+    if (!has_host()) {
+        printf("1..0 # SKIP kry was built without kernels for the host\n");
+        return 0;
+    }
     setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
     unsetenv("OCL_ICD_FILENAMES");
     setenv("KRY_DEVICE", "host", 1);

@@ -192,7 +192,7 @@ static void page__a_solve_that_did_not_converge(void **state)
     (void)state;
     static const char *const facts[] = { "colour", "<red> & \"blue\"", NULL };
     run s = { .device = NULL };
-    assert_int_equal(run_all(&s, timed("host"), "poisson2d:30", "method=cg maxit=3"),
+    assert_int_equal(run_all(&s, open_host_or_opencl(), "poisson2d:30", "method=cg maxit=3"),
                      KRY_NOT_CONVERGED);
     OK(kry_report_write(s.report, path,
                         KRY_REPORT(.solver = s.solver, .A = s.A, .result = &s.result,
@@ -251,7 +251,7 @@ static void page__functions_in_place_of_a_matrix(void **state)
     static const kry_op_table table = { .struct_size = sizeof table,
                                         .kind = "twice",
                                         .apply = twice };
-    run s = { .device = timed("host") };
+    run s = { .device = open_host_or_opencl() };
     kry_op *A = NULL;
     OK(kry_problem_create("poisson2d:5", 1, &s.p));
     OK(kry_report_begin(s.device, &s.report));
@@ -271,7 +271,7 @@ static void page__in_a_language_with_commas(void **state)
     char *plain;
     if (!take_decimal_comma()) SKIP("no such locale can be had");
     run s = { .device = NULL };
-    OK(run_all(&s, timed("host"), "poisson2d:10", "method=cg"));
+    OK(run_all(&s, open_host_or_opencl(), "poisson2d:10", "method=cg"));
     OK(page_of(&s));
     assert_string_equal(localeconv()->decimal_point, ","); /* the caller's, as before */
     setlocale(LC_NUMERIC, "C");
@@ -290,7 +290,7 @@ static void write__what_is_refused(void **state)
     (void)state;
     run s = { .device = NULL };
     struct stat info;
-    OK(run_all(&s, timed("host"), "poisson2d:10", "method=cg"));
+    OK(run_all(&s, open_host_or_opencl(), "poisson2d:10", "method=cg"));
     remove(path);
     assert_int_equal(kry_report_write(s.report, path, KRY_REPORT(.A = s.A, .result = &s.result)),
                      KRY_ERR_ARGUMENT);
@@ -317,7 +317,7 @@ static void write__what_is_refused(void **state)
 static void enter__parts_in_their_order(void **state)
 {
     (void)state;
-    run s = { .device = timed("host") };
+    run s = { .device = open_host_or_opencl() };
     kry_op *A = NULL;
     OK(kry_problem_create("poisson2d:5", 1, &s.p));
     OK(kry_report_begin(s.device, &s.report));

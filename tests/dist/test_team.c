@@ -791,6 +791,7 @@ static void mixed_parts__have_what_all_have(void **state)
 static void hosts__and_another_device(void **state)
 {
     (void)state;
+    NEEDS_HOST;
     kry_device *part[2], *team;
     kry_problem *p = problem("poisson2d:31");
     const char *options = "method=cg precond=jacobi rtol=1e-10";

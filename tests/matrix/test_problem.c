@@ -227,15 +227,14 @@ static void problem_rows__of_a_bare_problem(void **state)
                                          "anisotropic2d:9:1e-3", "twophase2d:7:100:bubble",
                                          "twophase3d:5",         "elasticity2d:7x3:10",
                                          "geograph_spd:120",     "random:40:3" };
-    kry_device *host;
-    assert_int_equal(kry_device_open("host", &host), KRY_OK);
+    kry_device *dev = open_host_or_opencl();
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *whole = make(specs[s], 3), *p = NULL;
         const size_t bytes = (size_t)whole->n * sizeof(double);
         double *rhs = malloc(bytes), *solution = malloc(bytes);
         kry_vec *v, *longer;
-        assert_int_equal(kry_vec_create(host, KRY_F64, whole->n, 1, &v), KRY_OK);
-        assert_int_equal(kry_vec_create(host, KRY_F64, whole->n + 1, 1, &longer), KRY_OK);
+        assert_int_equal(kry_vec_create(dev, KRY_F32, whole->n, 1, &v), KRY_OK);
+        assert_int_equal(kry_vec_create(dev, KRY_F32, whole->n + 1, 1, &longer), KRY_OK);
         assert_int_equal(kry_problem_create_bare(specs[s], 3, &p), KRY_OK);
         assert_true(!p->row_ptr && !p->rhs && !p->solution && !p->grid);
         assert_int_equal(p->solved, whole->solution != NULL);
@@ -265,7 +264,7 @@ static void problem_rows__of_a_bare_problem(void **state)
         free(rhs), free(solution);
         kry_problem_release(&p), kry_problem_release(&whole);
     }
-    kry_device_release(&host);
+    kry_device_release(&dev);
 }
 
 /* By itself a device has the whole grid, and all rows. */
@@ -273,18 +272,17 @@ static void problem_part__on_one_device_is_the_whole(void **state)
 {
     (void)state;
     kry_problem *p, *whole = make("twophase2d:9:50", 2);
-    kry_device *host;
+    kry_device *dev = open_host_or_opencl();
     kry_share *share;
     const size_t bytes = (size_t)whole->n * sizeof(double);
 
-    assert_int_equal(kry_device_open("host", &host), KRY_OK);
     assert_int_equal(kry_problem_create_bare("twophase2d:9:50", 2, &p), KRY_OK);
-    assert_int_equal(kry_problem_set_part(whole, host, NULL), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_problem_set_part(whole, dev, NULL), KRY_ERR_ARGUMENT);
     for (int again = 0; again < 2; again++)
-        assert_int_equal(kry_problem_set_part(p, host, NULL), KRY_OK);
+        assert_int_equal(kry_problem_set_part(p, dev, NULL), KRY_OK);
     assert_memory_equal(p->grid->coefficient, whole->grid->coefficient, bytes);
     for (int a = 0; a < 2; a++) assert_memory_equal(p->grid->face[a], whole->grid->face[a], bytes);
-    assert_int_equal(kry_problem_share(p, host, &share), KRY_OK);
+    assert_int_equal(kry_problem_share(p, dev, &share), KRY_OK);
     assert_int_equal(share->rows, whole->n);
     assert_int_equal(share->given, whole->nnz);
     assert_int_equal(share->symmetry, KRY_MTX_SYMMETRIC);
@@ -292,17 +290,17 @@ static void problem_part__on_one_device_is_the_whole(void **state)
     kry_share_release(&share);
     kry_problem_release(&p);
     assert_int_equal(kry_problem_create_bare("random:9:2", 2, &p), KRY_OK);
-    assert_int_equal(kry_problem_set_part(p, host, NULL), KRY_ERR_UNSUPPORTED);
+    assert_int_equal(kry_problem_set_part(p, dev, NULL), KRY_ERR_UNSUPPORTED);
     assert_non_null(strstr(kry_last_error(), "random:9:2"));
     for (int k = 0; k < 6; k++) {
         fail_request(k);
-        assert_int_equal(kry_problem_share(p, host, &share), KRY_ERR_MEMORY);
+        assert_int_equal(kry_problem_share(p, dev, &share), KRY_ERR_MEMORY);
         fail_request(-1);
         assert_null(share);
     }
     kry_problem_release(&p);
     kry_problem_release(&whole);
-    kry_device_release(&host);
+    kry_device_release(&dev);
 }
 
 /* ---- two phases ------------------------------------------------------------------- */

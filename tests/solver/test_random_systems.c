@@ -206,7 +206,8 @@ static void way_pick(way *w, const system_of *s)
     }
     pick_stop(w, s);
     w->noted = (w->krylov || w->mixed) && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
-    w->stays = w->mixed && (without_double() || (!s->attach && !s->grid && one_in(4)));
+    w->stays =
+        w->mixed && (without_double() || (!s->attach && !s->grid && one_in(4))) && has_host();
     w->host = w->stays || one_in(3);
     if (w->stays) w->rounded = false, w->flux = s->grid != NULL; /* that is for the copy */
 }
@@ -676,7 +677,7 @@ static void backward_case(system_of *s, way *w, kry_type type)
     } else
         add_word(w, " maxit=600");
     w->noted = !relaxes && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
-    w->stays = w->mixed && without_double();
+    w->stays = w->mixed && without_double() && has_host();
     if (w->stays) w->flux = false;
     w->host = w->stays || one_in(3);
 }
@@ -756,7 +757,8 @@ static void grid_case(system_of *s, way *w, kry_type type)
     (void)type;
     make_any_grid(s);
     memset(w, 0, sizeof *w);
-    w->krylov = w->mixed = w->stays = w->host = true;
+    w->krylov = w->mixed = w->host = true;
+    w->stays = has_host();
     snprintf(w->format, sizeof w->format, "csr"); /* of matrices */
     w->flux = true;
     add_word(w, "method=%s precision=mixed", method);

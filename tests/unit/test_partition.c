@@ -538,6 +538,7 @@ static void hosts__share_out_threads(void **state)
     (void)state;
     kry_device *part[3], *team, *alone;
 
+    NEEDS_HOST;
     OK(kry_device_open("host", &alone));
     const int all = alone->info.compute_units;
     for (int i = 0; i < 3; i++) OK(kry_device_open("host", &part[i]));
