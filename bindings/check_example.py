@@ -10,15 +10,11 @@ page = [line[4:] for line in Path(sys.argv[1]).read_text().split('\n') if line.s
 output = subprocess.run(sys.argv[2:], check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
 
-def stands(line):
-    ours = re.search(COUNT, line)
-    for other in page:
-        theirs = re.search(COUNT, other)
-        if re.sub(COUNT, '', line) == re.sub(COUNT, '', other) and bool(ours) == bool(theirs):
-            return not ours or abs(int(ours[1]) - int(theirs[1])) <= 2 + int(ours[1]) // 50
-    return False
+def agree(ours, theirs):
+    counts = [int(count) for line in (ours, theirs) for count in re.findall(COUNT, line)]
+    return re.sub(COUNT, '', ours) == re.sub(COUNT, '', theirs) and max(counts, default=0) <= 2 + 1.02 * min(counts, default=0)
 
 
-missing = [line for line in output if not stands(line)]
+missing = [line for line in output if not any(agree(line, other) for other in page)]
 print('\n'.join(f'{sys.argv[1]} lacks: {line}' for line in missing))
 sys.exit(bool(missing or not output))

@@ -38,7 +38,7 @@ skip()
 copy_sources()
 {
     mkdir "$dir/source" "$dir/elsewhere" &&
-        for part in cl docs include lib papers src tests tools meson.build meson_options.txt \
+        for part in bindings cl docs include lib papers src tests tools meson.build meson_options.txt \
             README.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
             cp -r "$source/$part" "$dir/source/" || return 1
         done &&

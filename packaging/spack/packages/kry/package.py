@@ -25,6 +25,7 @@ class Kry(MesonPackage):
     variant("klu", default=True, description="Sparse LU factors by KLU")
     variant("metis", default=True, description="Sub-domains of any matrix by METIS")
     variant("mpi", default=False, description="The program kry runs on MPI ranks; the library needs no MPI")
+    variant("petsc", default=False, description="libkrypetsc.so, which programs of PETSc load")
     variant("python", default=False, description="The Python package pykry")
     variant("tests", default=False, description="Build the suite")
 
@@ -42,6 +43,8 @@ class Kry(MesonPackage):
     depends_on("llvm@14: +clang", when="+host", type="build")
     depends_on("metis@5:", when="+metis")
     depends_on("mpi", when="+mpi")
+    depends_on("mpi", when="+petsc")
+    depends_on("petsc@3.18: +mpi ~complex", when="+petsc")
     depends_on("cmocka", when="+tests")
     extends("python", when="+python")
     depends_on("py-cffi@1.15:", when="+python", type=("build", "run"))
@@ -62,6 +65,7 @@ class Kry(MesonPackage):
             feature("metis", have("+metis")),
             f"-Dhost_kernels={'this' if have('+host') else 'none'}",
             feature("mpi", have("+mpi")),
+            feature("petsc", have("+petsc")),
             feature("python", have("+python")),
             f"-Dtests={'true' if have('+tests') else 'false'}",
             "-Dtools=true",
