@@ -26,7 +26,7 @@ static kry_status lanczos_create(const kryi_device_csr *A, cl_mem d, lanczos *l)
     const cl_int rows = (cl_int)A->rows;
 
     *l = (lanczos){ 0 };
-    kryi_layout_init(&l->layout, A->dev, NULL);
+    kryi_layout_init(&l->layout, A->dev);
     l->layout.reproducible = A->dev->layout.reproducible;
     kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
     for (size_t k = 0; k < COUNT(vectors); k++) {

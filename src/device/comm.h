@@ -1,6 +1,7 @@
 /*
  * comm.h - how the parts of a computation communicate: threads of one process (team/crew.c), or
- * processes, on one machine or on several (team/ranks.c).
+ * processes, on one machine or on several (team/ranks.c). A device has the communicator of its team during a run on several
+ * parts, and otherwise that of a device by itself.
  *
  * Every part runs the same program on its own rows. Collective functions are called by all parts in
  * the same order. They return an error on all parts once one part has failed.
@@ -28,14 +29,14 @@ typedef struct kryi_deferred {
 } kryi_deferred;
 
 struct kryi_comm {
-    int rank, size; /* size 1: there are no other parts, and nothing is called */
-    unsigned run;   /* the number of the run: no message outlives its run */
-    bool apart;     /* the other parts are in processes of their own, with callers of their own */
+    int rank, size;
+    unsigned run; /* the number of the run: no message outlives its run */
+    bool apart;   /* the other parts are in processes of their own, with callers of their own */
     /* Collective. all: size blocks of `bytes`, in the order of ranks. */
     kry_status (*gather)(kryi_comm *comm, const void *mine, size_t bytes, void *all);
     /* gather in halves, for a few numbers: whatever a part does between begin and end, other collective functions
-     * included, it does while the numbers travel. all is complete after end; until then nobody else writes to it.
-     * NULL: not in halves, as more than `most_begun` bytes are. */
+     * included, it does while the numbers travel. all is complete after end; until then nobody else writes to it. For
+     * at most `most_begun` bytes, which may be 0. */
     kry_status (*gather_begin)(kryi_comm *comm, const void *mine, size_t bytes, void *all);
     kry_status (*gather_end)(kryi_comm *comm);
     size_t most_begun;
@@ -58,5 +59,9 @@ struct kryi_comm {
     /* Wait until *number is `value`, which another process writes there. NULL where parts are threads. */
     kry_status (*watch)(kryi_comm *comm, const atomic_uint *number, unsigned value);
 };
+
+/* layout.c: a device by itself, which is all parts. It has neither messages nor sums in halves, and what is deferred is
+ * released at once. */
+extern kryi_comm kryi_comm_alone;
 
 #endif

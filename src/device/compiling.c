@@ -42,7 +42,7 @@ void kryi_first_launch_begin(const kry_device *dev, const kryi_kernel *kernel, i
 
     *lock = -1;
     kryi_compiling_begin(dev);
-    if (!dev->layout.comm || !dev->layout.comm->apart || !kryi_is_pocl(dev)) return;
+    if (!dev->layout.comm->apart || !kryi_is_pocl(dev)) return;
     launch_key(kernel, size, key, sizeof key);
     *lock = kryi_disk_go_first(key);
 }

@@ -264,7 +264,7 @@ kry_status kryi_device_new(const kryi_driver *driver, kry_device **device)
     (*device)->refs = 1;
     (*device)->driver = driver;
     pthread_mutex_init(&(*device)->making, NULL);
-    kryi_layout_init(&(*device)->layout, *device, NULL);
+    kryi_layout_init(&(*device)->layout, *device);
     return KRY_OK;
 }
 

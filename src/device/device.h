@@ -149,7 +149,8 @@ struct kry_device {
     void *trace_user;
     const kryi_driver *driver;
     struct kryi_team
-        *team; /* of src/team/; NULL: a plain device. A team has neither context nor queue */
+        *team;    /* of src/team/; NULL: a plain device. A team has neither context nor queue */
+    bool in_team; /* it is a part of one */
     struct kryi_kept *_Atomic kept; /* what other modules keep here: kryi_device_keep */
     atomic_int reserved;            /* > 0: for the threads that work for it */
     kry_monitor monitor;            /* of all solves on it; NULL: none */

@@ -1,28 +1,40 @@
-/* layout.c - numbers that the parts of a computation exchange. On one device there is nothing to
- * do. */
+/* layout.c - numbers that the parts of a computation exchange. */
 #include "device/comm.h"
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void kryi_layout_init(kryi_layout *layout, kry_device *dev, kryi_comm *comm)
+static kry_status gather_alone(kryi_comm *comm, const void *mine, size_t bytes, void *all)
 {
-    *layout = (kryi_layout){ .dev = dev, .comm = comm };
+    (void)comm;
+    memcpy(all, mine, bytes);
+    return KRY_OK;
 }
 
-int kryi_layout_size(const kryi_layout *layout) { return layout->comm ? layout->comm->size : 1; }
-int kryi_layout_rank(const kryi_layout *layout) { return layout->comm ? layout->comm->rank : 0; }
+static void release_at_once(kryi_comm *comm, kryi_deferred *what)
+{
+    (void)comm;
+    what->release(what);
+}
+
+kryi_comm kryi_comm_alone = { .size = 1, .gather = gather_alone, .defer = release_at_once };
+
+void kryi_layout_init(kryi_layout *layout, kry_device *dev)
+{
+    *layout = (kryi_layout){ .dev = dev, .comm = &kryi_comm_alone };
+}
+
+int kryi_layout_size(const kryi_layout *layout) { return layout->comm->size; }
+int kryi_layout_rank(const kryi_layout *layout) { return layout->comm->rank; }
 bool kryi_layout_reports(const kryi_layout *layout)
 {
-    return kryi_layout_rank(layout) == 0 || layout->comm->apart;
+    return layout->comm->rank == 0 || layout->comm->apart;
 }
 
 kry_status kryi_layout_gather(kryi_layout *layout, const void *mine, size_t bytes, void *all)
 {
-    if (kryi_layout_size(layout) > 1) return layout->comm->gather(layout->comm, mine, bytes, all);
-    memcpy(all, mine, bytes);
-    return KRY_OK;
+    return layout->comm->gather(layout->comm, mine, bytes, all);
 }
 
 kry_status kryi_layout_collect(kryi_layout *layout, const void *mine, size_t count, size_t size,
@@ -116,8 +128,7 @@ kry_status kryi_layout_combine_begin(kryi_layout *layout, const double *numbers,
     const size_t bytes = count * sizeof *numbers;
 
     layout->begun = false;
-    if (kryi_layout_size(layout) == 1 || !comm->gather_begin || bytes > comm->most_begun)
-        return KRY_OK;
+    if (bytes > comm->most_begun) return KRY_OK;
     TRY(kryi_layout_scratch(layout, count * (size_t)comm->size));
     TRY(comm->gather_begin(comm, numbers, bytes, layout->scratch));
     layout->begun = true;
@@ -148,9 +159,8 @@ kry_status kryi_layout_agree(kryi_layout *layout, double *number)
 
 kry_status kryi_layout_join(kryi_layout *layout, kry_status mine)
 {
-    double ok = mine < 0 ? 0 : 1;
-    if (mine < 0 || kryi_layout_size(layout) == 1)
-        return mine; /* a part that fails ends the waits of the others */
+    double ok = 1;
+    if (mine < 0) return mine; /* a part that fails ends the waits of the others */
     return kryi_layout_combine(layout, KRY_ADD, &ok, 1);
 }
 

@@ -14,7 +14,7 @@
 typedef struct kryi_comm kryi_comm; /* device/comm.h */
 typedef struct kryi_layout {
     kry_device *dev; /* borrowed: the device embeds its layout */
-    kryi_comm *comm; /* borrowed; NULL: there are no other parts */
+    kryi_comm *comm; /* borrowed */
     /* Results must not depend on the number of parts: kernels are compiled with KRY_REPRODUCIBLE,
      * solvers use the steps that sum by chunks of rows, and the partial sums of all parts are added
      * in the order of rows. */
@@ -26,7 +26,7 @@ typedef struct kryi_layout {
     bool begun; /* between kryi_layout_combine_begin and _end: scratch is being filled */
 } kryi_layout;
 
-void kryi_layout_init(kryi_layout *layout, kry_device *dev, kryi_comm *comm);
+void kryi_layout_init(kryi_layout *layout, kry_device *dev); /* by itself */
 int kryi_layout_size(const kryi_layout *layout);
 int kryi_layout_rank(const kryi_layout *layout);
 /* Whether this part tells the caller how it went: the first of a process. */

@@ -91,9 +91,10 @@ done:
 static kry_status read_petsc(mtx_source *source, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
-    kryi_layout alone = { .dev = NULL };
+    kryi_layout alone;
     kryi_stretch all = { .count = 0 };
 
+    kryi_layout_init(&alone, NULL);
     TRY(kryi_stretch_of_petsc(source, &alone, &all));
     TRY(mtx_of_stretch(source->name, &all, mtx));
 done:
@@ -135,7 +136,7 @@ kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size, kry_m
 kry_status kry_petsc_read_rhs(const char *path, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
-    kryi_layout alone = { .dev = NULL };
+    kryi_layout alone;
     kryi_stretch all = { .count = 0 };
     mtx_source source = { .name = NULL };
     bool petsc, found = false;
@@ -145,6 +146,7 @@ kry_status kry_petsc_read_rhs(const char *path, kry_mtx **mtx)
     if (st < 0 || !mtx) return st;
     TRY(kryi_mtx_source_open(&source, path, NULL, 0));
     TRY(kryi_petsc_begins(&source, &petsc));
+    kryi_layout_init(&alone, NULL);
     if (petsc) TRY(kryi_stretch_of_rhs(&source, &alone, &all, &found));
     if (found) TRY(mtx_of_stretch(path, &all, mtx));
 done:

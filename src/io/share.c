@@ -10,7 +10,6 @@
 typedef struct reader {
     kry_device *dev;
     const char *path;
-    kryi_layout alone; /* of a device that is not made of ranks */
     kryi_stretch stretch;
     int64_t *first; /* of the rows of each rank, and where they end */
     bool cut;       /* `first` is known */
@@ -29,7 +28,7 @@ static bool on_ranks(const reader *R) { return kry_team_is_ranks(R->dev); }
 static int size_of(const reader *R) { return on_ranks(R) ? R->dev->team->size : 1; }
 static kryi_layout *layout_of(reader *R, int rank)
 {
-    return on_ranks(R) ? &R->dev->team->part[rank]->layout : &R->alone;
+    return on_ranks(R) ? &R->dev->team->part[rank]->layout : &R->dev->layout;
 }
 
 static kry_status run(reader *R, kryi_task_of_part *task)

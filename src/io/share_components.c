@@ -20,10 +20,9 @@ typedef struct components {
     const kry_share *A;
     const bool *left_out;
     kry_device *dev;
-    kryi_layout alone; /* of a device that is not made of ranks */
-    int64_t *first;    /* of the rows of each rank, and where they end */
-    int64_t *parent;   /* of each row here */
-    int64_t *number;   /* of each row here: its parent's parent, in the end its component */
+    int64_t *first;  /* of the rows of each rank, and where they end */
+    int64_t *parent; /* of each row here */
+    int64_t *number; /* of each row here: its parent's parent, in the end its component */
     kryi_stretch
         requests; /* (row, col): another rank's row is to be united with one not above it */
     double more;  /* > 0: of some rank; the parents are not the first rows yet */
@@ -146,7 +145,7 @@ done:
 
 static kryi_layout *layout_of(components *C, int rank)
 {
-    return kry_team_is_ranks(C->dev) ? &C->dev->team->part[rank]->layout : &C->alone;
+    return kry_team_is_ranks(C->dev) ? &C->dev->team->part[rank]->layout : &C->dev->layout;
 }
 
 static kry_status run(components *C, kryi_task_of_part *task)

@@ -102,10 +102,7 @@ static void parcel_release(parcel *p, kryi_layout *layout)
 {
     if (!p) return;
     p->deferred.release = parcel_destroy;
-    if (kryi_layout_size(layout) > 1)
-        layout->comm->defer(layout->comm, &p->deferred);
-    else
-        parcel_destroy(&p->deferred);
+    layout->comm->defer(layout->comm, &p->deferred);
 }
 
 static int owner_of(const int64_t *first, int size, int64_t row)

@@ -244,7 +244,7 @@ static kry_status make_alone(team_levels *t, const void *params)
     kryi_layout *layout = &t->A->dev->layout;
     kryi_comm *comm = layout->comm;
 
-    layout->comm = NULL;
+    layout->comm = &kryi_comm_alone;
     const kry_status st =
         t->M ? kry_op_update(t->M, NULL) : t->how.how->create(t->whole, params, &t->M);
     layout->comm = comm;

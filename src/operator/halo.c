@@ -50,7 +50,6 @@ typedef struct copies {
 struct kryi_halo {
     kryi_deferred deferred; /* first */
     kry_device *dev;        /* borrowed */
-    kryi_comm *comm;        /* borrowed; NULL: one device, no links */
     kry_type type;
     outgoing out;
     incoming in;
@@ -71,18 +70,20 @@ static kryi_message *message_to(kryi_halo *h, int i)
 
 static kry_status take(kryi_halo *h, int i)
 {
+    kryi_comm *comm = h->dev->layout.comm;
     if (kryi_halo_shared_comes(h->shared, i))
         return kryi_halo_shared_take(h->shared, i, &h->in.message[i]);
-    return h->comm->take(h->comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]);
+    return comm->take(comm, h->in.link[i].rank, &h->in.room[i], &h->in.message[i]);
 }
 
 /* Finish the last exchange: release the neighbours' messages and wait until they have read ours. */
 static kry_status close_last(kryi_halo *h)
 {
     kry_status st = KRY_OK;
-    bool under_way = h->run == h->comm->run; /* else the exchange ended with its run */
+    kryi_comm *comm = h->dev->layout.comm;
+    bool under_way = h->run == comm->run; /* else the exchange ended with its run */
 
-    h->run = h->comm->run;
+    h->run = comm->run;
     kryi_event_release(h->dev, &h->copies.packed); /* of an exchange that failed */
     TRY(kryi_event_wait(h->dev, &h->copies.arrived));
     for (int i = 0; i < h->in.links; i++) {
@@ -90,12 +91,11 @@ static kry_status close_last(kryi_halo *h)
             if (kryi_halo_shared_comes(h->shared, i))
                 kryi_halo_shared_done(h->shared, i);
             else
-                h->comm->release(h->comm, h->in.message[i]);
+                comm->release(comm, h->in.message[i]);
         }
         h->in.message[i] = NULL;
     }
-    for (int i = 0; i < h->out.links && under_way; i++)
-        TRY(h->comm->settle(h->comm, message_to(h, i)));
+    for (int i = 0; i < h->out.links && under_way; i++) TRY(comm->settle(comm, message_to(h, i)));
     TRY(kryi_halo_shared_next(h->shared, under_way));
 done:
     return st;
@@ -194,6 +194,7 @@ done:
 kry_status kryi_halo_end(kryi_halo *h)
 {
     kry_status st = KRY_OK;
+    kryi_comm *comm = h->dev->layout.comm;
     const bool apart = h->copies.queue != NULL;
 
     if (apart) {
@@ -202,7 +203,7 @@ kry_status kryi_halo_end(kryi_halo *h)
     }
     TRY(kryi_event_wait(h->dev, &h->copies.ready));
     for (int i = 0; i < h->out.links; i++)
-        TRY(h->comm->post(h->comm, h->out.link[i].rank, message_to(h, i)));
+        TRY(comm->post(comm, h->out.link[i].rank, message_to(h, i)));
     for (int i = 0; i < h->in.links; i++) {
         TRY(take(h, i));
         TRY(put(h, i));
@@ -230,22 +231,23 @@ kryi_halo_links kryi_halo_links_of(const kryi_halo *h)
 static kry_status share_rows(kryi_halo *h, int32_t *row)
 {
     kry_status st = KRY_OK;
+    kryi_comm *comm = h->dev->layout.comm;
     kryi_message *heard;
 
     TRY(kryi_alloc((size_t)h->in.links, sizeof *h->in.request, &h->in.request));
     for (int i = 0; i < h->in.links; i++) {
         h->in.request[i].bytes = h->in.row + h->in.link[i].first;
         h->in.request[i].size = (size_t)h->in.link[i].count * sizeof *row;
-        TRY(h->comm->post(h->comm, h->in.link[i].rank, &h->in.request[i]));
+        TRY(comm->post(comm, h->in.link[i].rank, &h->in.request[i]));
     }
     for (int i = 0; i < h->out.links; i++) {
         kryi_message room = { .bytes = row + h->out.link[i].first,
                               .size = (size_t)h->out.link[i].count * sizeof *row };
-        TRY(h->comm->take(h->comm, h->out.link[i].rank, &room, &heard));
+        TRY(comm->take(comm, h->out.link[i].rank, &room, &heard));
         if (heard != &room) memcpy(room.bytes, heard->bytes, room.size);
-        h->comm->release(h->comm, heard);
+        comm->release(comm, heard);
     }
-    for (int i = 0; i < h->in.links; i++) TRY(h->comm->settle(h->comm, &h->in.request[i]));
+    for (int i = 0; i < h->in.links; i++) TRY(comm->settle(comm, &h->in.request[i]));
 done:
     return st;
 }
@@ -297,13 +299,14 @@ done:
 static kry_status allocate(kryi_halo *h)
 {
     kry_status st = KRY_OK;
+    kryi_comm *comm = h->dev->layout.comm;
     kry_device *dev = h->dev;
     size_t size = kry_type_size(h->type), bytes = (size_t)h->out.count * size;
     cl_int err;
 
     TRY(kryi_buffer_create(dev, bytes, &h->out.packed));
     TRY(kryi_buffer_create(dev, (size_t)h->in.count * size, &h->in.numbers));
-    if (h->comm && h->comm->apart) {
+    if (comm->apart) {
         const kryi_halo_links links = kryi_halo_links_of(h);
         TRY(kryi_halo_shared_create(&links, size, &h->shared));
     }
@@ -319,7 +322,7 @@ static kry_status allocate(kryi_halo *h)
         h->out.message[i].bytes = h->out.host + (size_t)h->out.link[i].first * size;
         h->out.message[i].size = (size_t)h->out.link[i].count * size;
     }
-    if (h->comm && h->comm->apart && h->in.count)
+    if (comm->apart && h->in.count)
         TRY(kryi_pinned_create(dev, (size_t)h->in.count * size, &h->in.host));
     for (int i = 0; i < h->in.links; i++) {
         if (h->in.host.host)
@@ -347,7 +350,7 @@ kry_status kryi_halo_create(kry_device *dev, kry_type type, const kryi_link *wan
 
     *halo = NULL;
     TRY(kryi_alloc(1, sizeof *h, &h));
-    h->dev = dev, h->comm = dev->layout.comm, h->type = type;
+    h->dev = dev, h->type = type;
     TRY(find_neighbours(h, want, wants, row));
     TRY(allocate(h));
     *halo = h;
@@ -398,8 +401,5 @@ void kryi_halo_release(kryi_halo **halo)
     else
         kryi_device_drain(h->dev);
     h->deferred.release = halo_destroy;
-    if (h->comm && h->comm->size > 1)
-        h->comm->defer(h->comm, &h->deferred);
-    else
-        halo_destroy(&h->deferred);
+    h->dev->layout.comm->defer(h->dev->layout.comm, &h->deferred);
 }

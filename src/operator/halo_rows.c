@@ -84,16 +84,6 @@ static void parcels_destroy(kryi_deferred *deferred)
     free(p);
 }
 
-static void parcels_release(kryi_comm *comm, parcels *p)
-{
-    if (!p) return;
-    p->deferred.release = parcels_destroy;
-    if (comm && comm->size > 1)
-        comm->defer(comm, &p->deferred);
-    else
-        parcels_destroy(&p->deferred);
-}
-
 static int64_t count_of(const kryi_link *link, int links)
 {
     return links ? link[links - 1].first + link[links - 1].count : 0;
@@ -203,6 +193,7 @@ kry_status kryi_halo_fetch_rows(const kryi_halo *halo, const kryi_placed_rows *m
     TRY(kryi_alloc(out, sizeof *row, &row));
     TRY(kryi_buffer_read(l.dev, l.row, 0, out * sizeof *row, row));
     TRY(kryi_alloc(1, sizeof *p, &p));
+    p->deferred.release = parcels_destroy;
     TRY(pack(&l, row, mine, p));
     TRY(post_all(comm, &l, p->lengths));
     TRY(post_all(comm, &l, p->entries));
@@ -212,7 +203,7 @@ kry_status kryi_halo_fetch_rows(const kryi_halo *halo, const kryi_placed_rows *m
 done:
     free(room);
     free(row);
-    parcels_release(comm, p);
+    if (p) comm->defer(comm, &p->deferred);
     if (st < 0) kryi_placed_rows_release(theirs);
     return st;
 }

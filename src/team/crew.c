@@ -191,6 +191,7 @@ static void work(kryi_crew *c, int rank)
     in_run = true;
     m->comm.size = c->members;
     m->comm.run = atomic_load(&c->run);
+    if (c->members > 1) layout->comm = &m->comm;
     layout->split = c->split;
     m->status = c->task(c->user, rank);
     layout->split = NULL;
@@ -200,7 +201,7 @@ static void work(kryi_crew *c, int rank)
         snprintf(m->error, sizeof m->error, "%s", kry_last_error());
         m->status = KRY_ERR_DEVICE;
     }
-    m->comm.size = 1;
+    layout->comm = &kryi_comm_alone;
     in_run = false;
     int none = -1;
     if (m->status >= 0 || !atomic_compare_exchange_strong(&c->failed, &none, rank)) return;
@@ -337,14 +338,13 @@ kry_status kryi_crew_create(struct kryi_team *team, bool spin)
         member *m = &c->member[r];
         m->crew = c;
         m->comm = (kryi_comm){ .rank = r,
-                               .size = 1,
                                .gather = crew_gather,
                                .post = crew_post,
                                .take = crew_take,
                                .release = crew_release,
                                .settle = crew_settle,
                                .defer = crew_defer };
-        team->part[r]->layout.comm = &m->comm;
+        team->part[r]->in_team = true;
         if (r == 0) continue;
         CHECK(pthread_create(&m->thread, NULL, thread_main, m) == 0, KRY_ERR_MEMORY,
               "kry_team_create: no thread for part %d", r);

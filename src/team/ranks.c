@@ -382,8 +382,7 @@ static kry_status ranks_watch(kryi_comm *comm, const atomic_uint *number, unsign
     return kryi_ranks_watch((kryi_ranks *)comm, number, value);
 }
 
-const kryi_comm kryi_ranks_comm = { .size = 1,
-                                    .apart = true,
+const kryi_comm kryi_ranks_comm = { .apart = true,
                                     .gather = ranks_gather,
                                     .gather_begin = ranks_gather_begin,
                                     .gather_end = ranks_gather_end,
@@ -413,8 +412,8 @@ static kry_status work(kryi_ranks *R, const kryi_split *split, kryi_task_of_part
     char why[KRY_SENTENCE];
 
     R->inside = true;
-    R->comm.size = R->t.size;
     R->comm.run++;
+    if (R->comm.size > 1) part->layout.comm = &R->comm;
     part->layout.split = split;
     kry_status st = task(user, R->t.rank);
     part->layout.split = NULL;
@@ -423,7 +422,7 @@ static kry_status work(kryi_ranks *R, const kryi_split *split, kryi_task_of_part
         st = KRY_ERR_DEVICE;
     else if (st < 0)
         st = kry_fail(st, "%s", why);
-    R->comm.size = 1;
+    part->layout.comm = &kryi_comm_alone;
     R->inside = false;
     return st;
 }

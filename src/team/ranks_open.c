@@ -93,7 +93,7 @@ static kry_status check(const kry_transport *t, const kry_device *part,
           who);
     CHECK(params->timeout >= 0, KRY_ERR_ARGUMENT, "%s: timeout = %g is negative", who,
           params->timeout);
-    CHECK(!part->team && !part->layout.comm, KRY_ERR_ARGUMENT, "%s: '%s' is in a team already", who,
+    CHECK(!part->team && !part->in_team, KRY_ERR_ARGUMENT, "%s: '%s' is in a team already", who,
           part->info.name);
     for (int r = 0; params->shares && r < t->size; r++)
         CHECK(params->shares[r] > 0 && params->shares[r] < 1e30, KRY_ERR_ARGUMENT,
@@ -110,7 +110,7 @@ static kry_status ranks_new(const kry_transport *t, double timeout, kryi_ranks *
 
     TRY(kryi_alloc(1, sizeof *R, &R));
     R->comm = kryi_ranks_comm;
-    R->comm.rank = t->rank;
+    R->comm.rank = t->rank, R->comm.size = t->size;
     R->t = *t;
     R->t.release = NULL; /* the caller's, until all have agreed */
     R->thread = pthread_self();
@@ -145,7 +145,7 @@ static kry_status prepare(const kry_transport *t, kry_device *part, const kry_te
     team->use_all = true;
     team->fp64[here] = part->info.fp64, team->shape[here] = part->shape;
     team->part[here] = kry_device_retain(part);
-    part->layout.comm = &team->ranks->comm;
+    part->in_team = true;
     TRY(kryi_team_take_shape(team, here));
     if (params->reproducible) {
         part->layout.reproducible = true;

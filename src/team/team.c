@@ -150,7 +150,7 @@ static kry_status check_parts(kry_device *const *parts, int count)
           "kry_team_create: %d devices, not 1 to %d", count, (int)KRY_TEAM_MOST);
     for (int i = 0; i < count; i++) {
         CHECK(parts[i], KRY_ERR_ARGUMENT, "kry_team_create: device %d is NULL", i);
-        CHECK(!parts[i]->team && !parts[i]->layout.comm, KRY_ERR_ARGUMENT,
+        CHECK(!parts[i]->team && !parts[i]->in_team, KRY_ERR_ARGUMENT,
               "kry_team_create: device %d, '%s', is %s", i, parts[i]->info.name,
               parts[i]->team ? "a team itself" : "in a team already");
         for (int j = 0; j < i; j++)
@@ -280,7 +280,8 @@ static void team_release(kry_device *dev)
         if (!team->part[i]) continue;
         kryi_layout *layout = &team->part[i]->layout;
         free(layout->scratch);
-        kryi_layout_init(layout, team->part[i], NULL);
+        kryi_layout_init(layout, team->part[i]);
+        team->part[i]->in_team = false;
         team->part[i]->info.fp64 = team->fp64[i];
         team->part[i]->shape = team->shape[i];
         if (kryi_device_is_host(team->part[i])) kryi_host_share_threads(team->part[i]);

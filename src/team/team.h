@@ -59,7 +59,7 @@ typedef kry_status kryi_task_of_part(void *user, int rank);
 kry_status kryi_team_run(struct kryi_team *team, const kryi_split *split, kryi_task_of_part *task,
                          void *user);
 
-/* crew.c: threads, and how the parts communicate (kryi_layout.comm, owned by the crew). spin: threads wait
+/* crew.c: threads, and how the parts communicate. spin: threads wait
  * in a loop for a moment before they sleep. */
 kry_status kryi_crew_create(struct kryi_team *team, bool spin);
 void kryi_crew_release(struct kryi_team *team);

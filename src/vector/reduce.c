@@ -68,13 +68,14 @@ kryi_chunks kryi_chunks_of(const kry_vec *v)
 {
     const kryi_layout *layout = v->layout;
     const kryi_split *s = v->piece_of ? v->piece_of : layout->split;
+    const int rank = v->piece_of ? v->piece : kryi_layout_rank(layout);
     kryi_chunks rows = { .n = v->n * v->k };
 
     if (!layout->reproducible) {
         rows.groups = kryi_groups_for_sums(v->dev, v->type, rows.n);
         return rows;
     }
-    if (s && s->unit && v->k == 1 && v->n == kryi_split_rows(s, kryi_layout_rank(layout)))
+    if (s && s->unit && v->k == 1 && v->n == kryi_split_rows(s, rank))
         rows.unit = s->unit, rows.chunk = s->chunk;
     else
         kryi_split_chunks(rows.n, 1, &rows.unit, &rows.chunk);

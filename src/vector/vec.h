@@ -18,6 +18,7 @@ struct kry_vec {
     struct kryi_split *split;          /* retained */
     kry_vec **part;                    /* owned */
     const struct kryi_split *piece_of; /* borrowed: what it is a part of; NULL: not known */
+    int piece;                         /* with piece_of: which part */
 };
 
 /* A view of the same numbers for the caller's stack, which owns nothing. (A plain copy of the
@@ -34,7 +35,8 @@ static inline kry_vec kryi_vec_borrow(const kry_vec *v)
                       .buffer = v->buffer,
                       .split = v->split,
                       .part = v->part,
-                      .piece_of = v->piece_of };
+                      .piece_of = v->piece_of,
+                      .piece = v->piece };
 }
 
 /* Whether its n*k numbers lie one behind the other. */

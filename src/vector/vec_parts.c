@@ -25,7 +25,7 @@ kry_vec kryi_vec_on_part(const kry_vec *v, int rank)
     kry_vec c = kryi_vec_borrow(v->part[rank]);
     c.first += v->first * c.ld;
     c.k = v->k;
-    c.piece_of = v->split;
+    c.piece_of = v->split, c.piece = rank;
     return c;
 }
 
