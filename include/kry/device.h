@@ -13,7 +13,7 @@ extern "C" {
 
 typedef struct kry_device kry_device;
 
-/* What kry asked the device once, at the start. Strings live as long as the device. */
+/* The facts of a device, asked once, at the start. Strings live as long as the device. */
 typedef struct kry_device_info {
     char name[128], vendor[128], version[128], driver[64]; /* CL_DEVICE_NAME, ... */
     char platform[128];

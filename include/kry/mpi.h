@@ -17,7 +17,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* What the transport is made of: a communicator of its own, so that its messages meet no others. */
+/* The transport has a communicator of its own, so that its messages meet no others. */
 typedef struct kry_mpi_ {
     MPI_Comm comm;
 } kry_mpi_;

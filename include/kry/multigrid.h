@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What takes the rough parts out of the error on a level, before and after the coarser ones. */
+/* A smoother takes the rough parts out of the error on a level, before and after the coarser ones. */
 typedef enum kry_smoother {
     KRY_SMOOTHER_AUTO,       /* what suits the family and the device */
     KRY_SMOOTHER_JACOBI,     /* x += omega D^-1 (b - A x) */
@@ -21,8 +21,8 @@ typedef enum kry_smoother {
                               grids */
 } kry_smoother;
 
-/* What a step of Jacobi or Chebyshev multiplies the residual with, in place of D^-1, which is the default. For
- * stored matrices. */
+/* The matrix that a step of Jacobi or Chebyshev multiplies the residual with. D^-1 is the default; the others are
+ * for stored matrices. */
 typedef enum kry_smoother_scaling {
     KRY_SCALING_DIAGONAL,
     KRY_SCALING_L1, /* 1 / sum |a_ij| of each row: no eigenvalue of the product with A is above 1 */

@@ -16,7 +16,7 @@ typedef struct kry_result kry_result; /* solver.h */
 
 /* Partial sums of a reduction, left on the device for the next kernel to finish; opencl.h. */
 typedef struct kry_sum kry_sum;
-/* What the author of an operator promises. Solvers check them, and refuse what they cannot use. */
+/* Traits, which the author of an operator promises. Solvers check them, and refuse what they cannot use. */
 enum {
     KRY_SYMMETRIC = 1u << 0,
     KRY_POSITIVE = 1u << 1, /* symmetric positive definite: implies KRY_SYMMETRIC */
@@ -35,7 +35,7 @@ typedef struct kry_op_shape {
     unsigned traits;
 } kry_op_shape;
 
-/* What kry_op_describe tells about an operator. */
+/* The facts of an operator, by kry_op_describe. */
 typedef struct kry_op_info {
     const char *kind;    /* "csr", "jacobi", "pcg", or what the author called it */
     const char *variant; /* which kernels were chosen, e.g. "csr group tile=2048"; may be "" */

@@ -286,7 +286,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_precond_create(const kry_op *A, const char
  */
 KRY_API const char *kry_precond_default(const kry_op *A, bool alone);
 
-/* What a few products with an operator M show of it. */
+/* Properties of an operator M that a few products with it show. */
 typedef struct kry_probe {
     int vectors;        /* tried: random, smooth and oscillating ones */
     double asymmetry;   /* largest |u'Mv - v'Mu| / max(||u|| ||Mv||, ||v|| ||Mu||) */

@@ -96,7 +96,7 @@ typedef enum kry_flexible {
     KRY_POLAK_RIBIERE /* max(0, (r - old r)'z / old r'z): M may change */
 } kry_flexible;
 
-/* What is looked at before a Krylov method takes a matrix: an entry that differs from its mirror image,
+/* How much of a matrix is checked before a Krylov method takes it: an entry that differs from its mirror image,
  * or for conjugate gradients a diagonal entry that is not positive, is named and refused. */
 typedef enum kry_check {
     KRY_CHECK_CHEAP, /* the numbers that the host was given last, by kry_csr_create, kry_coo_create or
@@ -369,7 +369,7 @@ typedef struct kry_true_residual {
     double residual;
 } kry_true_residual;
 
-/* What became of one of several columns; fields as in kry_result. */
+/* The result of one of several columns; fields as in kry_result. */
 typedef struct kry_column {
     /* KRY_NOT_SOLVED: the monitor had stopped the solve before */
     kry_reason reason;
@@ -378,7 +378,7 @@ typedef struct kry_column {
     double norm_b, target, residual, true_residual;
 } kry_column;
 
-/* What kry_solve found. Residuals are 2-norms in units of b. Of several columns it is the result of the worst
+/* The result of kry_solve. Residuals are 2-norms in units of b. Of several columns it is the result of the worst
  * one: the first that did not end with KRY_OK, else the one that took most iterations; `why` says which. */
 struct kry_result {
     kry_reason reason;

@@ -97,8 +97,8 @@ KRY_API KRY_MUST_CHECK kry_status kry_stencil_part(kry_device *device,
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_apply_host(const kry_stencil_params *params,
                                                          kry_type type, const double *x, double *y);
 
-/* What is given on a side: an array over its unknowns, first axis fastest, on the host, or one
- * number. Dirichlet: values of u. Neumann: outward fluxes k du/dn. */
+/* Numbers on a side of the grid: an array over its unknowns, first axis fastest, on the host, or one
+ * number for all. Dirichlet: values of u. Neumann: outward fluxes k du/dn. */
 typedef struct kry_side_values {
     const double *array; /* NULL: `constant` everywhere */
     double constant;

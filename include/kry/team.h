@@ -54,7 +54,7 @@ KRY_API int kry_team_size(const kry_device *device);
 /* Part i, borrowed; the device itself if it is no team. NULL: there is none. */
 KRY_API kry_device *kry_team_part(const kry_device *device, int i);
 
-/* What y := A x means for one part. */
+/* The words that one part exchanges with the others for y := A x. */
 typedef struct kry_part_volume {
     int64_t rows;
     int64_t entries;        /* as kry_op_info.nnz */

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What may follow a word's "=" or ":". */
+/* The kind of value that follows a word's "=" or ":". */
 typedef enum kry_word_kind {
     KRY_WORD_PLAIN,  /* nothing */
     KRY_WORD_CHOICE, /* one of the words that `form` lists */

@@ -16,7 +16,7 @@ typedef struct system_facts {
     facts m;
     bool whole;      /* else symmetry and storage are not known: its rows are on ranks */
     struct spy *spy; /* owned; NULL: more ranks than it is made for */
-    /* Of a matrix that is whole here: rows of each length from m.row_min on, where these are few; seconds of a product by format. */
+    /* If the whole matrix is here: rows of each length from m.row_min on, where these are few; seconds of a product by format. */
     double of_length[FACTS_FEW];
     bool predicted;
     double seconds[KRY_FORMAT_COUNT];

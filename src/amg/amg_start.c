@@ -131,7 +131,7 @@ done:
     return st;
 }
 
-/* Those that are given, row by row. */
+/* B := the near null space v that the caller gave, row by row. */
 static kry_status take_given(const char *who, const kry_vec *v, int64_t n, double *B)
 {
     kry_status st = KRY_OK;

@@ -179,7 +179,7 @@ kryi_stencil *kryi_stencil_of(const kry_op *op);
 kryi_stencil *kryi_stencil_here(const kry_op *op);
 /* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
 kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows);
-/* Those of the rows that `like` has entries in, the others empty; *sums: n numbers, what each of them adds up to. Waits. */
+/* rows := those rows of the grid's matrix that `like` has entries in, the others empty; *sums: n numbers, the sum of each row. Waits. */
 kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_csr *like, kryi_csr *rows,
                                   void **sums);
 
@@ -189,7 +189,7 @@ extern const kryi_field kryi_stencil_fields[]; /* of kry_stencil_params */
 /* Check sizes, sides and blocks; `who`: the public function. */
 kry_status kryi_stencil_check_grid(const char *who, const kry_device *dev,
                                    const kry_stencil_params *params);
-/* The same for kry_stencil_create, and which coefficients and faces are given. */
+/* Check the parameters of kry_stencil_create as well, and which coefficients and faces are given. */
 kry_status kryi_stencil_check_params(const kry_device *dev, kry_type type,
                                      const kry_stencil_params *params);
 

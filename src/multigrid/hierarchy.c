@@ -45,7 +45,7 @@ void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree)
 
 /* ---- the coarsest level ---------------------------------------------------------------------- */
 
-/* Of sums over rows, by their size. In double and in flux form jumps of 10^6 are above it. */
+/* Return the relative rounding error of sums over rows. In double and in flux form jumps of 10^6 are above it. */
 static double rounding_of(const kry_op *A)
 {
     const kryi_box *B = kryi_box_of(A);

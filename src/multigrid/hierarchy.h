@@ -64,7 +64,7 @@ typedef struct kryi_level {
 } kryi_level;
 
 extern const kryi_field kryi_cycle_fields[]; /* of kry_cycle_params */
-/* Of `gather` of kry_mg_params and kry_amg_params. */
+/* The word for the field `gather` of kry_mg_params and kry_amg_params. */
 #define KRY_GATHER_WORD                                                                \
     {                                                                                  \
         "gather", KRY_WORD_WHOLE, "gather=N",                                          \

@@ -10,7 +10,7 @@
 
 #define ROUNDING 1e-8 /* of the largest entry; files may have numbers of few digits */
 
-/* What the entries of a row come to. */
+/* Sums over the entries of a row. */
 typedef struct row_total {
     double size, diagonal; /* of the absolute values of entries; a_ii */
 } row_total;
@@ -21,7 +21,7 @@ static void add_entry(row_total *row, int64_t i, int64_t j, double value)
     if (i == j) row[i].diagonal += value;
 }
 
-/* Of the rows here. */
+/* row := the sums of the rows of this process, to be freed. */
 static kry_status add_up(const source *s, row_total **row)
 {
     kry_status st = KRY_OK;

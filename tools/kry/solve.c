@@ -49,7 +49,7 @@ static void solve_release(solve *s)
     source_release(&s->src);
 }
 
-/* Of the unknowns that are this process's. */
+/* Make the right-hand side for the unknowns of this process. */
 static kry_status make_rhs(solve *s)
 {
     kry_status st = KRY_OK;

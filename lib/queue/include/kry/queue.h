@@ -239,7 +239,7 @@ typedef struct kry_batch_params {
 } kry_batch_params;
 #define KRY_JOBS(...) KRY_PARAMS(kry_batch_params, __VA_ARGS__)
 
-/* What a queue did in a batch. */
+/* The part of a batch that one queue did. */
 typedef struct kry_batch_share {
     int64_t jobs, chunks;
     double seconds; /* in run() */

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/* What is kept of a run while it lasts: the times of its parts, of kernels and of transfers. */
+/* A recording of a run while it lasts: the times of its parts, of kernels and of transfers. */
 typedef struct kry_report kry_report;
 
 typedef enum kry_report_part {
