@@ -3,8 +3,9 @@
 #
 # The packages that the tests need are fetched from PyPI once, into BUILD/python-venv; without python3-venv or PyPI nothing
 # is tested, and a line says so. Tests on ranks want an MPI, too (openmpi-bin), and say that they are skipped without; mpi4py
-# works with the one that is there. The package is put together in BUILD/python as a wheel has it. Arguments go to pytest,
-# and leave the run with the oldest packages out.
+# works with the one that is there. The package is put together in BUILD/python as a wheel has it. Programs that kry works
+# inside are fetched as well, with KRY_FULL PyTorch, too (3 GB). Arguments go to pytest, and leave the runs with these and with
+# the oldest packages out.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -50,9 +51,25 @@ export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the proces
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 KRY_CACHE_DIR=$build/kry-cache
 unset KRY_CL_PATH
 cd "$build/python"
+adapters=$source/bindings/python/tests/test_adapters.py
 if [ -n "$old" ] && [ $# = 0 ]; then
     "$old/bin/python" -m pytest -q -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
-        "$build/python/pykry" "$source/docs/python.md"
+        --ignore "$build/python/pykry/adapters" "$build/python/pykry" "$source/docs/python.md"
 fi
 "$venv/bin/python" -m pytest -q -rs -p no:cacheprovider --doctest-modules --doctest-glob='*.md' --rootdir "$source" \
+    --ignore "$build/python/pykry/adapters" --ignore "$adapters" \
     "$build/python/pykry" "$source/bindings/python/tests" "$source/docs/python.md" "$@"
+[ $# = 0 ] || exit 0
+
+hosts=('numpy<2' scipy cffi pytest hypothesis scikit-fem fipy sfepy pymatsolver openseespy jax ${KRY_FULL:+torch})
+at=$build/python-hosts-venv
+if [ "$(cat "$at/complete" 2>/dev/null)" != "${hosts[*]}" ]; then
+    rm -rf "$at"
+    python3 -m venv "$at" >/dev/null
+    if ! "$at/bin/pip" install -q "${hosts[@]}"; then
+        echo "tests/python.sh: kry inside other programs is not tried: not all of ${hosts[*]} can be fetched"
+        exit
+    fi
+    echo "${hosts[*]}" >"$at/complete"
+fi
+"$at/bin/python" -m pytest -q -rs -W ignore -p no:cacheprovider --rootdir "$source" "$adapters"
