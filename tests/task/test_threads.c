@@ -226,7 +226,7 @@ static void threads__one_device(void **state)
 
 /* ---- one solver ------------------------------------------------------------------------------ */
 
-/* While its first look at the residual lasts, a solve has its solver, its matrix and its preconditioner. */
+/* While its first look at the residual lasts (persistent kernels look at none but the last), a solve has its solver, its matrix and its preconditioner. */
 typedef struct occupant {
     kry_op *A, *M, *S;
     kry_vec *b, *x, *y;
@@ -260,8 +260,9 @@ static void *occupy(void *arg)
 #define BUSY(call) REFUSES(call, KRY_ERR_ARGUMENT, "is at work for another thread")
 static void threads__one_solver(void **state)
 {
-    static const char *const options[] = { "method=cg precond=jacobi", "method=direct",
-                                           "method=auto", "method=bicgstab precond=none" };
+    static const char *const options[] = { "method=cg precond=jacobi resident=off", "method=direct",
+                                           "method=auto resident=off",
+                                           "method=bicgstab precond=none" };
     kry_type type = type_of(state);
     enum { N = 60 };
 
