@@ -140,7 +140,7 @@ def blocks_of(path):
 
 def environment(folder):
     env = dict(os.environ, HOME=str(folder), KRY_CACHE_DIR='', KRY_CL_PATH=str(SOURCE / 'cl'),
-               LD_LIBRARY_PATH=f'{LIBDIR}:{LIBDIR}/lib/gallery:{LIBDIR}/lib/queue:{LIBDIR}/lib/report', PKG_CONFIG_PATH=str(LIBDIR / 'meson-uninstalled'),
+               LD_LIBRARY_PATH=f'{LIBDIR}:{LIBDIR}/lib', PKG_CONFIG_PATH=str(LIBDIR / 'meson-uninstalled'),
                PATH=f'{folder}/bin:' + os.environ['PATH'])
     if 'KRY_FULL' not in env:
         env.setdefault('POCL_EXTRA_BUILD_FLAGS', '-cl-opt-disable')

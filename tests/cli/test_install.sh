@@ -42,7 +42,9 @@ copy_sources()
             README.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
             cp -r "$source/$part" "$dir/source/" || return 1
         done &&
-        : >"$dir/source/tests/meson.build" # no test is installed, so none is compiled
+        for tests in tests bindings/eigen; do # no test is installed, so none is compiled
+            : >"$dir/source/$tests/meson.build" || return 1
+        done
 }
 
 # As on a Debian without dpkg-dev, where Meson by itself installs into lib64, and with an MPI that has no headers.
