@@ -14,7 +14,7 @@
 
 static const char who[] = "kry_solver_create";
 
-/* What a pass over the entries finds. */
+/* A pass over the entries finds these. */
 typedef struct survey {
     int64_t rows, nnz, bandwidth; /* the latter: the largest |i - j| */
     bool symmetric, positive;     /* positive: so are all diagonal entries */
@@ -104,7 +104,7 @@ static double seconds_per_iteration(const kry_op *A, const survey *s, double pro
            (products * matrix + words * vector) / kryi_device_bandwidth(A->dev);
 }
 
-/* What the iterative method to begin with should take. */
+/* The time that the iterative method to begin with should take. */
 static double seconds_of_iterations(const kry_op *A, const survey *s)
 {
     const double load =

@@ -123,7 +123,7 @@ kry_status kryi_check_matrix(const char *who, const kry_op *A, kry_check check, 
 
     CHECK((unsigned)check <= KRY_CHECK_FULL, KRY_ERR_ARGUMENT, "%s: check = %d is none", who,
           (int)check);
-    /* Of a matrix that is promised to be symmetric A' is A. */
+    /* Where A is promised to be symmetric A' is A. */
     if (takes == KRY_TAKES_RECTANGULAR && !(matrix->shape.traits & KRY_SYMMETRIC)) return KRY_OK;
     if (takes == KRY_TAKES_RECTANGULAR) takes = KRY_TAKES_SYMMETRIC;
     if (check == KRY_CHECK_NONE || *checked == matrix->updates) return KRY_OK;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What norms of rows or columns may differ by before equilibrate=auto scales them. */
+/* Norms of rows or columns may differ by this factor before equilibrate=auto scales them. */
 #define BEARABLE 1e8
 
 /* A in logarithms: log2 |a_ij| + row[i] + col[j] are those of R A C. -INFINITY: a zero. */

@@ -32,7 +32,7 @@ typedef struct least_squares {
     kry_vec *g, *v, *w; /* N'A'u; v; w or h */
     kry_vec *z, *hbar;  /* N v, NULL where that is v; of LSMR, else NULL */
     kry_sum *uu, *vv;   /* u'u, v'v */
-    /* What kryi_krylov_unit says of A N, which N is multiplied by; z is made for one other than 1. */
+    /* N is multiplied by this unit, which kryi_krylov_unit finds for A N; z is made for one other than 1. */
     double unit;
     double least_A; /* a lower bound of ||A N|| */
     int64_t seen;   /* A's updates when those two were found */

@@ -8,7 +8,7 @@
 #include "krylov/guess.h"
 #include "krylov/residual.h"
 
-/* What a cycle works on: from x and its residual r until something ends it, which it writes into
+/* A cycle works on this: from x and its residual r until something ends it, which it writes into
  * `stopping`. The numbers of r may be in another unit than b's: stopping->unit says which. */
 typedef struct kryi_cycle {
     const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
@@ -48,7 +48,7 @@ typedef enum kryi_takes {
 kry_status kryi_check_matrix(const char *who, const kry_op *A, kry_check check, kryi_takes takes,
                              int64_t *checked);
 
-/* What a solver is made of. */
+/* A solver is made of these. */
 typedef struct kryi_setup {
     const struct kryi_method *method;
     const kry_op *precond, *deflation; /* NULL: none */
@@ -87,8 +87,8 @@ struct kryi_method {
         const char *name;
         int64_t usual, most;
     } width;
-    /* What KRY_END_PRECOND and KRY_END_MATRIX mean; no_precond: KRY_END_PRECOND where the caller gave none, if that is
-     * something else. */
+    /* The meaning of KRY_END_PRECOND and KRY_END_MATRIX; no_precond: that of KRY_END_PRECOND where the caller gave no
+     * preconditioner, if it is another. */
     kryi_breakdown precond, matrix, no_precond;
 
     size_t size; /* bytes of a state */
@@ -127,7 +127,7 @@ typedef struct kryi_terms {
     bool inner;       /* a part of another solve, which the monitor of the device looks at */
 } kryi_terms;
 
-/* What is behind a solver. */
+/* The state of a solver: `self` of its operator. */
 struct kryi_krylov {
     const kryi_method *method;
     void *self;         /* the method's state, for cycles of one column */
@@ -170,7 +170,7 @@ kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
                               const kry_pcg_params *params, int64_t width, kry_op **solver);
 /* Refuse a stopping test that is not one of the method's. */
 kry_status kryi_method_check_stop(const char *who, const kryi_method *method, const kry_stop *stop);
-/* What is behind a solver that was made here; NULL: op is none. */
+/* The kryi_krylov behind a solver that was made here; NULL: op is none. */
 kryi_krylov *kryi_krylov_of(const kry_op *op);
 /* kry_solver_set_stop. On failure the old one stays. */
 kry_status kryi_krylov_set_stop(kryi_krylov *K, const kry_stop *stop);
@@ -186,7 +186,7 @@ kry_status kryi_krylov_take_step(const kryi_krylov *K, const kryi_cycle *c, cons
 kry_status kryi_krylov_multiply(const kryi_krylov *K, const kry_vec *x, kry_vec *t, kry_vec *y);
 /* x := x + M y,  y := 0; t: room. No work without M, where y is x. */
 kry_status kryi_krylov_add(const kryi_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x);
-/* What K works with: preconditioner and deflation. Returns text. */
+/* Describe K's preconditioner and deflation. Returns text. */
 const char *kryi_krylov_text(const kryi_krylov *K, char *text, size_t size);
 /* Entry of the operators' table: self is a kryi_krylov. */
 kry_status kryi_krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res);

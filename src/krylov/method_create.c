@@ -17,7 +17,7 @@ kry_status kryi_method_check_stop(const char *who, const kryi_method *method, co
         method->kind);
 }
 
-/* What a preconditioner must be for A: as b, or from the right as x. */
+/* Refuse a preconditioner that does not fit A: its shape is that of b, or from the right that of x. */
 static kry_status check_precond(const kry_op *A, const kryi_setup *s)
 {
     kry_status st = KRY_OK;

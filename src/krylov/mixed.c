@@ -131,7 +131,7 @@ done:
     return st;
 }
 
-/* What comes after a scheme that failed for what single precision is; false: nothing does. */
+/* Go on to the next scheme after one that failed for what single precision is. Returns false if there is none. */
 static bool promote(kryi_mixed *M, kry_result *res, kry_result *promoted)
 {
     static const kry_scheme next[] = { [KRY_SCHEME_RELIABLE] = KRY_SCHEME_FLEXIBLE,

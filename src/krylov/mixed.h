@@ -96,7 +96,7 @@ struct kryi_mixed {
 extern const kry_op_table kryi_mixed_table;
 extern const kryi_op_fused kryi_mixed_fused;
 void kryi_mixed_destroy(void *self);
-/* What the solvers in single and in double show, with the numbers of the whole solve. user: M */
+/* Monitors of the solvers in single and in double: they show the numbers of the whole solve. user: M */
 int kryi_mixed_inner_monitor(void *user, const kry_iteration *it);
 int kryi_mixed_outer_monitor(void *user, const kry_iteration *it);
 

@@ -34,7 +34,7 @@ typedef struct kryi_options {
     kryi_reorder reorder;
     kryi_precision precision;
     kry_pcg_params pcg; /* but for the operators in it, which are made */
-    /* Of precision=mixed, but for `stop` and the monitor, which are those of pcg. Its makers stand in place of words, where
+    /* precision=mixed, but for `stop` and the monitor, which are those of pcg. Its makers stand in place of words, where
      * they are given; omega is a relaxation's, equilibrate that of all solvers. */
     kry_mixed_params mixed;
     const kryi_subdomains
@@ -43,7 +43,7 @@ typedef struct kryi_options {
 
 /* Who takes a word: Krylov methods, relaxations, mixed precision, the solver in single inside of it. */
 enum { KRY_OF_KRYLOV = 1, KRY_OF_RELAXATION = 2, KRY_OF_MIXED = 4, KRY_OF_INNER = 8 };
-/* Of kry_pcg_params, kry_relaxation_params, kry_mixed_params, kryi_options. */
+/* The fields of kry_pcg_params, kry_relaxation_params, kry_mixed_params and kryi_options. */
 extern const kryi_field kryi_pcg_fields[], kryi_relaxation_fields[], kryi_mixed_fields[],
     kryi_options_fields[];
 
@@ -51,7 +51,7 @@ extern const kryi_field kryi_pcg_fields[], kryi_relaxation_fields[], kryi_mixed_
 
 /* Add what `text` says to *o. */
 kry_status kryi_options_parse(const char *text, kryi_options *o);
-/* The same of kry_mixed_params.options, which take words of the inner solver only. */
+/* Add what `text`, kry_mixed_params.options, says to *o: it has words of the inner solver only. */
 kry_status kryi_options_parse_inner(const char *text, kryi_options *o);
 /* The first word given that is of none of these; NULL: all are. */
 const char *kryi_options_stray(const kryi_options *o, unsigned of);
@@ -85,7 +85,7 @@ kry_status kryi_options_deflation(const kryi_options *o, char *room, size_t size
                                   kry_deflation_params *params);
 /* Whether the solver looks at A's entries for what they map to zero; relaxations do not. */
 bool kryi_options_find_null(const kryi_options *o);
-/* What is solved with: A, or A with its first unknown pinned. */
+/* *system: the operator that is solved with: A, or A with its first unknown pinned. */
 kry_status kryi_options_system(const kry_op *A, const kryi_options *o, kry_op **system);
 /* mixed.c: precision=mixed. */
 kry_status kryi_options_mixed(const kry_op *A, const kryi_options *o, kry_op **solver);

@@ -142,7 +142,7 @@ done:
     return st;
 }
 
-/* What is promised of A's null spaces. */
+/* Promise of the reordered matrix what is promised of A's null spaces. */
 static kry_status set_null_spaces(reordered *R)
 {
     kry_status st = KRY_OK;

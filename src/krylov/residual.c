@@ -168,7 +168,7 @@ kry_status kryi_residual_compute(kryi_residual *R, const kry_vec *b, const kry_v
     kry_status st = KRY_OK;
     double whole = 0;
 
-    /* What is left of r in the other rows adds up in the pinned one, once the pin is gone. */
+    /* The rest of r in the other rows adds up in the pinned one, once the pin is gone. */
     if (R->unpins) {
         TRY(kry_op_residual(R->unpinned, b, x, r));
         TRY(kryi_null_space_project(&R->unpinned_null, r));

@@ -28,7 +28,7 @@ static const char who[] = "kry_solver_create";
 
 enum { ROUNDS = 8 }; /* solves with B, at most */
 
-/* What a residual comes to, divided by what it has to meet. */
+/* Norms of a residual, each divided by its target. */
 typedef struct distances {
     double residual;            /* ||b - A x||, as it is */
     double given, scaled, rows; /* the three targets, in the order of the head of this file */
@@ -112,7 +112,7 @@ done:
     return st;
 }
 
-/* What nearly maps to zero: C^-1 times what A was given; or where A is like the Laplacian of something, and smooth errors
+/* Set B's near null space: C^-1 times that of A; or where A is like the Laplacian of something, and smooth errors
  * are nearly constant, C^-1 times ones. */
 static kry_status set_near_null_space(scaled *S, const kryi_exponents *s)
 {

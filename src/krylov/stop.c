@@ -157,7 +157,7 @@ kry_status kryi_stopping_call_monitor(kryi_stopping *s, int64_t iteration)
     double stop = 0;
 
     if (!s->monitor && !monitor) return KRY_OK;
-    /* Of several parts the first one shows it, and each rank. One that wants to stop stops all. */
+    /* The first of several parts shows it, and so does each rank. One that wants to stop stops all. */
     if (kryi_layout_reports(&s->dev->layout)) {
         if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
         if (monitor && monitor(dev->monitor_user, &it)) stop = 1;

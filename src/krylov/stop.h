@@ -24,7 +24,7 @@ typedef enum kryi_cycle_end {
     KRY_END_SLOW /* a correction in single that took too many iterations */
 } kryi_cycle_end;
 
-/* What a method cannot go on with: its quantity, and what it says about M or A: "p'Ap" and "is not
+/* A number that a method cannot go on with: its name, and what it says about M or A: "p'Ap" and "is not
  * positive: ...", for KRY_END_PRECOND and KRY_END_MATRIX. */
 typedef struct kryi_breakdown {
     const char *quantity, *meaning;
@@ -45,7 +45,7 @@ typedef struct kryi_stopping {
     kry_stop criteria;   /* checked */
     kry_monitor monitor; /* NULL: none */
     void *monitor_user;
-    /* What PRECOND and MATRIX mean; NULL: the method has no such breakdown. */
+    /* The meaning of KRY_END_PRECOND and KRY_END_MATRIX; NULL: the method has no such breakdown. */
     const kryi_breakdown *breakdown[2];
     /* Unit roundoff of the numbers in which true residuals are computed. */
     double roundoff;

@@ -11,7 +11,7 @@
  * reading the matrix once more. */
 enum { FEW = 4, MANY = 8, MOST = 16 };
 
-/* What is made of products: y := alpha A x + beta y; with b y := b - A x, and with d y := x + alpha d .* (b - A x). */
+/* The results that are made of products: y := alpha A x + beta y; with b y := b - A x, and with d y := x + alpha d .* (b - A x). */
 typedef struct wanted {
     double alpha, beta;
     const kry_vec *b, *d; /* d has one column, for all */

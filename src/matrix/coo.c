@@ -17,7 +17,7 @@ done:
     return st;
 }
 
-/* What follows the first `skip` entries of each row: `begin` of them come before row i's; to slots from `first` on. */
+/* Lists the entries behind the first `skip` of each row: begin[i] of them come before those of row i; to slots from `first` on. */
 typedef struct listing {
     const kryi_csr *host;
     int64_t skip, first;

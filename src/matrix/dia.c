@@ -119,7 +119,7 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
           kry_format_name(A->params.format));
     if (!given->diagonal) TRY(kryi_diagonals_find(host, host->rows + host->cols, &found, &count));
     const int32_t *all = found ? found : given->diagonal;
-    /* Of symmetric matrices those of the upper triangle, with the main one even if it is empty. */
+    /* A symmetric matrix has those of the upper triangle, with the main one even if it is empty. */
     while (symmetric && lower < count && all[lower] <= 0) lower++;
     count += symmetric - lower;
     TRY(kryi_alloc((size_t)count, sizeof *offset, &offset));

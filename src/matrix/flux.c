@@ -28,7 +28,7 @@ static void add_up(kry_type type, const void *val, int64_t from, int64_t to, tot
     t->count += to - from;
 }
 
-/* What rounding leaves of a row that adds up to 0 counts as 0. In double its entries were sums, as a rule,
+/* The rest that rounding leaves of a row that adds up to 0 counts as 0. In double its entries were sums, as a rule,
  * rounded at each addition: off by half a unit in the last place of the absolute sum for each entry. In
  * single they were computed in double, as a rule, and rounded once: off by less than half such a unit in
  * all; where KRY_SINGULAR says that the sum is meant to be 0, they may have been sums in single as well. A

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* What kernels leave behind. */
+/* Places of the numbers that kernels leave behind. */
 enum {
     BAD,
     LONGEST,
@@ -20,7 +20,7 @@ enum {
 };
 static const cl_int nothing[FOUND] = { [ZERO_ROW] = INT_MAX, [NOT_POSITIVE] = INT_MAX };
 
-/* What a group found: as in given.cl. */
+/* A group found this: as in given.cl. */
 typedef struct part {
     double largest, difference, entry, mirror;
     cl_int at, row, col, unused;

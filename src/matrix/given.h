@@ -105,7 +105,7 @@ kry_status kryi_csr_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 kry_status kryi_ell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 kry_status kryi_sell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
-/* Of A->placed: C->row_ptr, col and place. */
+/* C->row_ptr, col and place, of a matrix that the device has `placed`. */
 kry_status kryi_sell_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all);
 kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_device_csr *C);
 

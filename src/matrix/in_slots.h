@@ -4,7 +4,7 @@
 
 #include "matrix/matrix.h"
 
-/* What was seen of the numbers of a matrix. */
+/* Facts that were seen of the numbers of a matrix. */
 typedef struct kryi_seen {
     bool finite;
     bool singles;   /* all are singles that no device flushes to 0; */
@@ -13,7 +13,7 @@ typedef struct kryi_seen {
     bool symmetric; /* the matrix is, to the bit, pattern and numbers */
 } kryi_seen;
 extern const kryi_seen kryi_seen_nothing; /* of no numbers */
-/* What was seen of more numbers, but for mirror images. */
+/* Add the facts of more numbers, but for mirror images. */
 static inline void kryi_seen_add(kryi_seen *all, const kryi_seen *more)
 {
     all->finite &= more->finite;
@@ -30,13 +30,14 @@ void kryi_numbers_see_range(kry_type type, const void *val, int64_t begin, int64
                             kryi_seen *seen);
 /* seen: of so many numbers, but for mirror images. */
 void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen);
-/* The same. Returns  KRY_ERR_ARGUMENT naming the first that is not finite */
+/* kryi_numbers_see, and a check. Returns  KRY_ERR_ARGUMENT naming the first number that is not finite */
 kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
                               kryi_seen *seen);
 /* out, A->slots numbers := those of the entries in their slots, zeros elsewhere. zero: all are before. */
 void kryi_matrix_to_slots(const kryi_matrix *A, kry_type stored, const void *sorted, bool zero,
                           void *out);
-/* Of what that made. Returns  KRY_ERR_ARGUMENT for mirror images that share a slot and differ */
+/* Check in_slots, which kryi_matrix_to_slots made of `sorted`. Returns  KRY_ERR_ARGUMENT for mirror images that share a slot
+ * and differ */
 kry_status kryi_matrix_check_shared(const kryi_matrix *A, const char *who, kry_type stored,
                                     const void *sorted, void *in_slots);
 

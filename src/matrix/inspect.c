@@ -359,7 +359,7 @@ done:
 
 /* ---- rows and the diagonal -------------------------------------------------------------------- */
 
-/* What a part of the rows has. */
+/* The sizes and entries that a part of the rows has. */
 typedef struct look {
     double least, largest; /* of the largest |a_ij| of each row, those of zeros aside */
     kryi_finding not_positive;
@@ -434,7 +434,7 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
     }
     if (diagonals) TRY(kryi_diagonals_begin(A, diagonals, parts, &I.diagonals));
     kryi_parallel(parts, A->rows, look_at_rows, &I);
-    /* What was seen of all rows, from the first part on. */
+    /* Join the parts, from the first one on. */
     for (int p = 0; p < parts; p++) {
         const look *own = &I.part[p];
         if (own->least < L.least) L.least = own->least;

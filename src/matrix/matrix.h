@@ -35,7 +35,7 @@ typedef enum kryi_product {
  * first stage, A->surplus (NULL: none). */
 typedef struct kryi_stage {
     const char *stem; /* the file is cl/formats/<stem>.cl */
-    /* What the format compiles it with, each after a blank; kryi_stage_defines adds to it. */
+    /* Defines that the format compiles it with, each after a blank; kryi_stage_defines adds to them. */
     char defines[KRY_STAGE_DEFINES - 64];
     /* Slices: bits of a stored column, 8, 16 or 32; and whether rows were sorted, so that perm[] says which they are. */
     int column_bits;
@@ -350,7 +350,7 @@ bool kryi_matrix_narrows(const kry_op *A);
 kry_status kryi_matrix_narrowed(const kry_op *A, cl_mem rest, kry_op **narrow);
 /* After new numbers of A. */
 kry_status kryi_matrix_narrowed_again(kry_op *narrow, cl_mem rest);
-/* What it takes beside A; 0 for operators that are none. */
+/* The bytes that a narrowed matrix takes beside A; 0: op is none. */
 double kryi_matrix_narrowed_bytes(const kry_op *op);
 
 /* ---- at_once.c --------------------------------------------------------------------------------- */
@@ -377,7 +377,7 @@ kry_status kryi_flux_sums_of_wrapped(const char *who, kryi_matrix *A);
  * not all entries are compared: some rows at a time, and of the first of these that have such an entry it is the one that
  * differs most. */
 kry_status kryi_matrix_inspect(const kryi_csr *A, kryi_finding *found);
-/* What that is, of the largest entry: mirror images may have been rounded apart, or written with few digits. */
+/* The share of the largest entry that counts as rounding: mirror images may have been rounded apart, or written with few digits. */
 double kryi_inspect_rounding(kry_type type);
 /* Name the pair that is furthest apart, if that is more than `rounding`; else found->what is KRY_FOUND_NOTHING. An entry without
  * a mirror image is compared with 0, and of equal pairs the first is named. Columns ascend in each row. Not all entries of

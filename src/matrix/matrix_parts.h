@@ -14,7 +14,7 @@
 
 /* ---- matrix_parts.c, matrix_read.c: the whole ------------------------------------------------- */
 
-/* What a rank brings (matrix_rows.c): its rows, of whose columns those that have entries are numbered in the order of the
+/* A rank brings this (matrix_rows.c): its rows, of whose columns those that have entries are numbered in the order of the
  * whole: of other ranks' columns `below`, all its own ones, the others of other ranks. */
 typedef struct kryi_rank_rows {
     kryi_split *split; /* borrowed */

@@ -47,7 +47,7 @@ done:
     return st;
 }
 
-/* What is not symmetric, or has too many diagonals, the host refuses: it says where. */
+/* Leave a matrix that is not symmetric, or has too many diagonals, to the host, which refuses it and says where. */
 kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
 {
     kry_status st = KRY_OK;

@@ -5,7 +5,7 @@
 #include "operator/op_parts.h"
 #include <stdlib.h>
 
-/* What a product was made of, to make its numbers again. */
+/* A product keeps what it was made of, to make its numbers again. */
 typedef struct product {
     kryi_source source;
     kry_op *A, *B; /* retained */

@@ -208,7 +208,7 @@ static void fill_slice(const filling *f, int64_t *distance, int64_t i)
     }
 }
 
-/* What products read beside the columns is found while these are in a cache. */
+/* Find what products read beside the columns while these are in a cache. */
 static void fill_slices(void *user, int part, int64_t begin, int64_t end)
 {
     filling *f = user;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the kernels of a product are given. */
+/* The kernels of a product are given these. */
 typedef struct product {
     const kryi_device_csr *A, *B;
     kry_device *dev;

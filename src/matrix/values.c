@@ -128,7 +128,7 @@ done:
     return st;
 }
 
-/* What only the device knows. */
+/* Read back what only the device knows. */
 static kry_status read_placed(const kryi_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;

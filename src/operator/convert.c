@@ -46,7 +46,7 @@ done:
     return st;
 }
 
-/* What was found in A's numbers holds for those of the copy. */
+/* Take over for the copy what was found in A's numbers. */
 static kry_status take_found(const kry_op *A, kry_op *copy)
 {
     const kryi_null_found *from = &A->null_found;

@@ -84,7 +84,7 @@ done:
     return st;
 }
 
-/* What becomes of x in this step: a number of direction.clh. */
+/* Whether x waits in this step, or how it is updated: a number of direction.clh. */
 static const cl_int *update_of_x(const kryi_cg *cg)
 {
     static const cl_int waits = 0, adds = 1, adds_both = 2, adds_old = 3;

@@ -61,7 +61,7 @@ struct kryi_halo {
 
 /* ---- an exchange ---------------------------------------------------------------------------- */
 
-/* What is posted to link i: the numbers, or that they are there. */
+/* The message that is posted to link i: the numbers, or that they are there. */
 static kryi_message *message_to(kryi_halo *h, int i)
 {
     kryi_message *word = kryi_halo_shared_word(h->shared, i);

@@ -11,7 +11,7 @@
 
 typedef struct kryi_halo kryi_halo;
 
-/* What goes from one part to another: `count` numbers from `first` on of those that go out, or come in. */
+/* A link to another part: `count` numbers from `first` on of those that go out, or come in. */
 typedef struct kryi_link {
     int rank; /* of the other part */
     int64_t first, count;

@@ -66,7 +66,7 @@ typedef struct entry {
     double val;
 } entry;
 
-/* What goes out. Neighbours may read it until the run ends, also if this part fails. */
+/* The rows that go out. Neighbours may read them until the run ends, also if this part fails. */
 typedef struct parcels {
     kryi_deferred deferred;          /* first */
     int64_t *length;                 /* of each row */

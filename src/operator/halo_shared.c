@@ -19,7 +19,7 @@ enum { PAGE = 4096 };
 
 enum { PATH = 32, LARGE = 32 << 10 };
 
-/* What another process needs to find it. bytes = 0: there is none. */
+/* Another process finds shared memory by this. bytes = 0: there is none. */
 typedef struct shm_name {
     uint64_t token; /* of which its name is made, and with which it begins */
     uint64_t bytes;
@@ -124,7 +124,7 @@ static void open_shm(const shm_name *name, shm *s)
 
 /* ---- halos ----------------------------------------------------------------------------------- */
 
-/* What a rank tells a neighbour of its memory. */
+/* A rank tells this to a neighbour about its memory. */
 typedef struct offer {
     shm_name name;
     uint64_t numbers,
@@ -180,7 +180,7 @@ static atomic_uint *counter(const kryi_halo_shared *s, int i)
 
 /* ---- finding each other ------------------------------------------------------------------------ */
 
-/* What the device cannot reach by itself is of no use. */
+/* Let the device reach the memory; where it cannot, the memory is of no use. */
 static void give_to_device(kry_device *dev, shm *memory, kryi_pinned *pinned)
 {
     if (memory->memory &&

@@ -14,7 +14,7 @@ void kryi_halo_shared_release(kry_device *dev, kryi_halo_shared **shared);
 
 /* Where all numbers that go out are to be written; NULL: anywhere. */
 char *kryi_halo_shared_out(const kryi_halo_shared *shared);
-/* What to post to link i in place of its numbers, once they are there; NULL: the numbers. */
+/* The message to post to link i in place of its numbers, once they are there; NULL: the numbers. */
 kryi_message *kryi_halo_shared_word(kryi_halo_shared *shared, int i);
 /* Whether the numbers of link i come this way; then wait for them, and say that they have been read. */
 bool kryi_halo_shared_comes(const kryi_halo_shared *shared, int i);

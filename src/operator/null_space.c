@@ -109,7 +109,7 @@ done:
     return st;
 }
 
-/* What ||A x|| usually is for ||x|| = 1: by the diagonal, or by a product if A offers none. */
+/* *norm: the usual ||A x|| for ||x|| = 1, by the diagonal, or by a product if A offers none. */
 static kry_status usual_norm(const kry_op *A, kry_vec *x, kry_vec *y, double *norm)
 {
     kry_status st = KRY_OK;
@@ -234,7 +234,7 @@ done:
 
 /* ---- projection ---------------------------------------------------------------------------- */
 
-/* What projections of N's vectors need. */
+/* Compile and allocate what projections of N's vectors need. */
 static kry_status prepare(const kry_op *A, kryi_null_space *N)
 {
     kry_status st = KRY_OK;

@@ -23,7 +23,7 @@ typedef struct kryi_polynomial {
     double c[2 * KRY_POLYNOMIAL_DEGREE + 1];
 } kryi_polynomial;
 
-/* What the entries of a matrix say against Krylov methods. */
+/* An entry of a matrix that speaks against Krylov methods, and sizes of rows. */
 typedef struct kryi_finding {
     enum {
         KRY_FOUND_NOTHING,
@@ -40,7 +40,7 @@ typedef struct kryi_finding {
     double least_row, largest_row;
 } kryi_finding;
 
-/* What was found, without a promise, that a matrix maps to zero from both sides: x and b have no part there. */
+/* A null space that was found, without a promise: the matrix maps it to zero from both sides, and x and b have no part there. */
 typedef struct kryi_null_found {
     /* `updates` of the numbers that were looked at, or that map the vectors to zero as well, and one; 0: nobody has asked */
     int64_t seen;
@@ -51,7 +51,7 @@ typedef struct kryi_null_found {
     kry_vec *vectors; /* orthonormal; owned; NULL: constants, or nothing */
 } kryi_null_found;
 
-/* What operators of the library do in one pass beside the public table: steps of methods. NULL: not
+/* Operators of the library may do more in one pass than the public table says: steps of methods. NULL: not
  * offered. Vectors have one column of at least one number, and are views that start anywhere, but for
  * those "from element 0", which are whole buffers. */
 typedef struct kryi_op_fused {
@@ -111,7 +111,7 @@ typedef struct kryi_op_fused {
      * scales is left out. */
     double (*as_scalar)(void *self);
 
-    /* What numbers that were just given to kry_op_update say against conjugate gradients. */
+    /* Find out whether the numbers that were just given to kry_op_update speak against conjugate gradients. */
     kry_status (*inspect)(void *self, const void *values, kryi_finding *found);
 
     /* The operator is a kryi_matrix. */
@@ -206,7 +206,7 @@ static inline const kry_vec *kryi_op_as_diagonal(const kry_op *op)
 /* The function that applies the transpose of op, which is op->table->apply if it is symmetric; NULL: op offers no transpose. */
 typedef kry_status kryi_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y);
 kryi_apply *kryi_op_transpose(const kry_op *op);
-/* What solvers call, of vectors and sums of one column or of several: y := alpha op x + beta y */
+/* Solvers call these functions, with vectors and sums of one column or of several. y := alpha op x + beta y */
 kry_status kryi_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
                              kry_vec *y);
 /* r := b - op x; b may be r, or x */
@@ -227,7 +227,7 @@ kry_status kryi_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_
 /* kryi_op_run_dots for a sum that has r.r as its second number already, which op may want to know. */
 kry_status kryi_op_run_dots_again(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 
-/* What kryi_op_fused.relax is given. */
+/* kryi_op_fused.relax is given this. */
 struct kryi_relax {
     double c0, c1;
     const kry_vec *b, *x, *old; /* x, old: NULL for zero; old is not read if c0 == 0 */

@@ -30,8 +30,8 @@ typedef struct kryi_cg_run {
     double value;    /* [out] that decided */
 } kryi_cg_run;
 
-/* What a product brings: a kernel, how it is to be launched, and the arguments that it takes behind those
- * of all, whose order is that of cl/grid/resident.cl. */
+/* A product brings this: a kernel, how it is to be launched, and the arguments that it takes behind those
+ * of all products, whose order is that of cl/grid/resident.cl. */
 enum { KRY_RESIDENT_OWN = 24 };
 typedef struct kryi_plug {
     kryi_kernel *kernel; /* borrowed */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What a set-up needs beside what stays. */
+/* A set-up needs this beside what stays. */
 typedef struct setup {
     kry_device *dev;
     cl_int rows, symmetric;

@@ -155,7 +155,7 @@ enum {
  * Cost  `fill` products of the triangles */
 kry_status kryi_block_fill_places(const kryi_device_csr *A, int fill, kryi_device_csr *places);
 
-/* What stays on the device for new numbers. */
+/* These stay on the device for new numbers. */
 typedef struct kryi_block_device {
     kryi_device_csr given;       /* A */
     kryi_device_csr places;      /* with fill: those of the factors, without numbers */

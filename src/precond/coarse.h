@@ -64,7 +64,7 @@ typedef kry_status kryi_column_solver(void *user, int64_t j, int64_t m, double *
 /* Choose the product for a G that is formed later.
  * Returns  KRY_ERR_UNSUPPORTED for KRY_COARSE_PACKED where its kernels do not run */
 kry_status kryi_dense_inverse_choose(kryi_dense_inverse *D, kryi_coarse_product product);
-/* What G takes on the device, and the least bytes that a product moves. */
+/* The bytes that G takes on the device, and the least that a product moves. */
 double kryi_dense_inverse_bytes(const kryi_dense_inverse *D);
 double kryi_dense_inverse_moved(const kryi_dense_inverse *D);
 /* Compile and allocate what a product needs, G among it. */

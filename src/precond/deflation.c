@@ -467,7 +467,7 @@ done:
     return st;
 }
 
-/* What D stands for becomes what `next` does, and the other way round. */
+/* Exchange the contents of D and `next`. */
 static void change_places(kryi_deflation *D, kryi_deflation *next)
 {
     const kryi_deflation both = *D;

@@ -179,7 +179,7 @@ kry_status kryi_label_graph(const kry_op *A, int64_t k, bool by_component, int32
 kry_status kryi_subdomains_find(const kry_op *A, const kry_deflation_params *params,
                                 kryi_subdomains *s);
 void kryi_subdomains_release(kryi_subdomains *s);
-/* Those of part `rank` of A. vectors: room for its columns. */
+/* *s: the sub-domains of part `rank` of A. vectors: room for its columns. */
 kry_status kryi_subdomains_of_part(const kryi_subdomains *all, const kry_op *A, int rank,
                                    kry_vec *vectors, kryi_subdomains *s);
 /* kry_deflation_create with vectors that have been found; on a part of a team by all parts. */

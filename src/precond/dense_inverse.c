@@ -71,7 +71,7 @@ done:
     return st;
 }
 
-/* What the tiles leave for one vector. */
+/* Numbers that the tiles leave for one vector. */
 static int64_t part_of(const kryi_dense_inverse *D)
 {
     return blocks_of(D->k) * blocks_of(D->k) * TILE;

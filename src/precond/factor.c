@@ -71,7 +71,7 @@ done:
     return st;
 }
 
-/* What an engine says of a failure, with the name of the function that was called. */
+/* The message of an engine that failed, with the name of the function that was called. */
 static kry_status told(const char *who, kry_status st)
 {
     char text[400];

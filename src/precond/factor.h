@@ -7,7 +7,7 @@
 
 #include "sparse/csr.h"
 
-/* What a factorisation is expected to take, before it is made. */
+/* The costs that are expected of a factorisation, before it is made. */
 typedef struct kryi_factor_cost {
     double seconds, bytes; /* of the numbers alone, without the ordering */
 } kryi_factor_cost;

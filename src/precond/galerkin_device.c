@@ -120,7 +120,7 @@ done:
     return st;
 }
 
-/* What `surplus` of a matrix is: as cl/precond/galerkin.cl has it. */
+/* The meaning of A's `surplus`: a number of cl/precond/galerkin.cl. */
 static cl_int kind_of(const kryi_matrix *A)
 {
     enum { NOTHING, ROUNDED, FLUX, CLOSED };

@@ -11,7 +11,7 @@
  * of an operator on a team those of all parts, which may be pinned. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kryi_rows_download(const kry_op *A, kryi_csr *R);
-/* Those of a square A in double, with columns ascending and no place twice; on a part of a team, those in
+/* The entries of a square A in double, with columns ascending and no place twice; on a part of a team, those in
  * its own columns. `who` names the constructor. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_csr *R);
@@ -28,7 +28,7 @@ kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_csr *R);
  */
 kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_csr *R, double *inverse);
 
-/* What stands for the diagonal entry of row i. */
+/* The number that stands for the diagonal entry of row i. */
 typedef double kryi_row_entry(const kryi_csr *A, int64_t i);
 /* kry_jacobi_create with another diagonal matrix than the diagonal of A; on a part of a team rows have the
  * couplings to other parts, too, in columns behind its own. After kry_op_update(A), kry_op_update(M, NULL) asks

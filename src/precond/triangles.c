@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What changes with the values of A. */
+/* These change with the values of A. */
 typedef struct parts {
     kry_op *first, *second; /* F, H; G, H; H, E; or the product alone */
     double

@@ -79,7 +79,7 @@ done:
     return st;
 }
 
-/* What M is applied to: r, or (I - A Q) r. */
+/* in: the vector that M is applied to, r or (I - A Q) r. */
 static kry_status project_residual(two_level *T, const kry_vec *r, kry_vec *in)
 {
     kry_status st = KRY_OK;
