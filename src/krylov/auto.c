@@ -180,8 +180,8 @@ static kry_status attempt(automatic *S, const kry_vec *b, kry_vec *x, bool inner
     kryi_pace_begin(&P->pace, budget, choice_of(S)->patience);
     TRY(kry_vec_copy(x, S->best));
     kryi_krylov *K = kryi_krylov_of(S->solver);
-    K->terms = (kryi_terms){ .max_iter = budget, .inner = inner };
-    TRY(kryi_krylov_solve(K, b, x, res));
+    const kryi_terms terms = { .max_iter = budget, .inner = inner };
+    TRY(kryi_krylov_solve(K, &terms, b, x, res));
     P->before += res->iterations, P->bytes += res->bytes;
     P->resident += res->resident_iterations, P->restarts += res->restarts;
     if (!isfinite(P->least)) P->least = K->guess_residual;

@@ -120,7 +120,7 @@ static kry_status check_residual(void *self)
     bicgstab *S = self;
 
     TRY(test_residual(S, true));
-    if (kryi_stopping_shows_x(S->W.poll.c->stopping))
+    if (S->W.poll.c->progress->shows_x)
         TRY(kryi_krylov_add(S->W.K, S->y, S->t, kryi_cycle_x(S->W.poll.c))); /* for the monitor */
 done:
     return st;
@@ -139,7 +139,7 @@ static kry_status begin(bicgstab *S, kryi_cycle *c)
     TRY(kry_vec_copy(&S->r[0], S->shadow));
     for (int j = 0; j < S->W.columns; j++) { /* random where r was of no use */
         kry_vec shadow = kryi_vec_column(S->shadow, j);
-        if (c[j].stopping->alternative) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
+        if (c[j].progress->alternative) TRY(kryi_vec_fill_random(STREAM_SHADOW, &shadow));
     }
     for (int i = 0; i <= S->l; i++) TRY(kry_vec_fill(&S->u[i], 0)); /* beta = 0 must not meet NaN */
     if (S->y) TRY(kry_vec_fill(S->y, 0));
@@ -168,8 +168,8 @@ static kry_status bicgstab_cycle(void *self, kryi_cycle *c)
     }
     TRY(kryi_krylov_add(S->W.K, S->y, S->t, kryi_cycle_x(S->W.poll.c)));
     for (int j = 0; j < S->W.columns; j++) {
-        kryi_stopping *s = c[j].stopping;
-        if (!c[j].over) kryi_stopping_retry(s, s->iteration - S->W.poll.start < S->l, true);
+        kryi_progress *p = c[j].progress;
+        if (!c[j].over) kryi_progress_retry(p, p->iteration - S->W.poll.start < S->l, true);
     }
 done:
     return st;

@@ -89,16 +89,16 @@ done:
 static kry_status direct_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kryi_stopping *s = c->stopping;
+    kryi_progress *p = c->progress;
     double residual = c->norm, before;
 
-    TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
-    while (kryi_stopping_iterates(s)) {
+    TRY(kryi_progress_test(p, p->iteration, residual, c->goal));
+    while (kryi_progress_iterates(p)) {
         before = residual;
         TRY(step(self, c, &residual));
-        s->iteration++;
-        TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
-        if (!s->end && residual > 0.5 * before) s->end = KRY_END_MATRIX;
+        p->iteration++;
+        TRY(kryi_progress_test(p, p->iteration, residual, c->goal));
+        if (!p->end && residual > 0.5 * before) p->end = KRY_END_MATRIX;
     }
 done:
     return st;

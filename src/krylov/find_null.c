@@ -394,12 +394,12 @@ static kry_status find_null_vector(kryi_krylov *K, const kry_vec *r, kry_vec *w,
     kry_status st = KRY_OK;
     /* Where A is regular and of condition 1e12, ||A w|| / ||A|| is at least 1e-12 for every w. */
     const double least = 16 * K->stopping.roundoff;
-    kryi_stopping stopping = { .dev = K->A->dev, .waits = K->stopping.waits };
+    kryi_progress progress = { .dev = K->A->dev };
     void *self = NULL; /* a state of its own */
     kry_vec *g, *u;
     double norm_A, mapped, last = INFINITY;
 
-    TRY(kryi_stopping_reserve(&stopping, most));
+    TRY(kryi_progress_reserve(&progress, most));
     TRY(kryi_workspace_create(K, 1, &self));
     TRY(kryi_workspace_vectors(self, 1, VECTORS_AT(&g, &u)));
     TRY(kryi_residual_norm_of_A(&K->residual, g, &norm_A));
@@ -409,19 +409,19 @@ static kry_status find_null_vector(kryi_krylov *K, const kry_vec *r, kry_vec *w,
         *found = mapped <= least;
         if (*found || !(mapped <= 0.5 * last) || *used >= most) break;
         TRY(kry_vec_fill(u, 0));
-        kryi_stopping_begin(&stopping, most - *used, true);
+        kryi_progress_begin(&progress, most - *used, true);
         kryi_cycle c = { .x = u,
                          .r = g,
                          .norm = mapped * norm_A,
                          .goal = 0.25 * least * norm_A,
-                         .stopping = &stopping };
+                         .progress = &progress };
         TRY(K->method->cycle(self, &c));
         TRY(kry_vec_axpby(-1, u, 1, w));
-        *used += stopping.iteration, last = mapped;
+        *used += progress.iteration, last = mapped;
     }
 done:
     kryi_workspace_destroy(self);
-    free(stopping.history);
+    free(progress.history);
     return st;
 }
 
@@ -444,21 +444,21 @@ done:
 kry_status kryi_krylov_find_null(kryi_krylov *K, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kryi_stopping *s = c->stopping;
-    const int64_t share = 2 * s->iteration + 50, rest = (s->max_iter - s->iteration) / 2;
+    kryi_progress *p = c->progress;
+    const int64_t share = 2 * p->iteration + 50, rest = (p->max_iter - p->iteration) / 2;
     int64_t used = 0;
     bool found = false;
     kry_vec *w = NULL;
 
-    if (!(c->ask > 0 && s->end == KRY_END_MATRIX)) return KRY_OK;
+    if (!(c->ask > 0 && p->end == KRY_END_MATRIX)) return KRY_OK;
     TRY(kry_vec_create(c->r->dev, c->r->type, c->r->n, 1, &w));
     if (rest > 0) TRY(find_null_vector(K, c->r, w, share < rest ? share : rest, &used, &found));
-    while (used-- > 0) TRY(kryi_stopping_record(s, ++s->iteration, s->residual / s->unit));
+    while (used-- > 0) TRY(kryi_progress_record(p, ++p->iteration, p->residual / p->unit));
     if (found)
         TRY(take_out(K, c, w));
     else if ((c->ask *= sqrt(sqrt(K->stopping.roundoff))) < K->stopping.roundoff)
         c->ask = 0;
-    s->end = KRY_END_NONE;
+    p->end = KRY_END_NONE;
 done:
     kry_vec_release(&w);
     return st;

@@ -149,7 +149,7 @@ static kry_status check_residual(void *self)
     TRY(kryi_launch(poll->dev, S->test, 1,
                     ARGS(ARG(poll->iteration), ARG(poll->slot), ARG_ACC(poll->dev, poll->target2),
                          ARG(S->scalars), ARG(poll->state), ARG(poll->history))));
-    if (kryi_stopping_shows_x(S->W.poll.c->stopping)) TRY(add_to_x(S)); /* for the monitor */
+    if (S->W.poll.c->progress->shows_x) TRY(add_to_x(S)); /* for the monitor */
 done:
     return st;
 }
@@ -179,7 +179,7 @@ static kry_status gmres_cycle(void *self, kryi_cycle *c)
     }
     if (go) TRY(kryi_poll_close(poll));
     TRY(add_to_x(S));
-    kryi_stopping_retry(c->stopping, c->stopping->iteration == poll->start, false);
+    kryi_progress_retry(c->progress, c->progress->iteration == poll->start, false);
 done:
     return st;
 }
@@ -208,7 +208,7 @@ static kry_status gmres_create(void *self)
     int m = K->width ? (int)K->width : USUAL;
 
     S->flexible = K->method->flexible;
-    S->W.poll.each_iteration = K->first && K->first->shape.traits & KRY_VARYING;
+    if (K->first && K->first->shape.traits & KRY_VARYING) S->W.poll.each_iteration = true;
     /* A cycle has the steps that were asked for; else as many as there is memory for, up to the usual number. */
     while ((st = kryi_layout_join(&dev->layout, allocate_vectors(S, m))) == KRY_ERR_MEMORY &&
            !K->width && m / 2 >= LEAST)

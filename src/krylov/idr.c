@@ -146,8 +146,8 @@ static kry_status begin(idr *S, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
 
-    if (S->others != c->stopping->alternative) {
-        S->others = c->stopping->alternative;
+    if (S->others != c->progress->alternative) {
+        S->others = c->progress->alternative;
         TRY(make_P(S));
     }
     for (int i = 0; i < S->s; i++) { /* factors of 0 must not meet NaN */
@@ -176,7 +176,7 @@ static kry_status idr_cycle(void *self, kryi_cycle *c)
         TRY(check_residual(S));
         TRY(k < S->s ? step(S, k) : reduce(S));
     }
-    kryi_stopping_retry(c->stopping, c->stopping->iteration - S->W.poll.start <= S->s, true);
+    kryi_progress_retry(c->progress, c->progress->iteration - S->W.poll.start <= S->s, true);
 done:
     return st;
 }

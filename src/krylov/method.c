@@ -83,10 +83,14 @@ done:
     return st;
 }
 
+static kry_status krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    return kryi_krylov_solve(self, &(kryi_terms){ 0 }, b, x, res);
+}
+
 static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
-    ((kryi_krylov *)self)->terms.inner = true;
-    return kryi_krylov_solve(self, b, x, res);
+    return kryi_krylov_solve(self, &(kryi_terms){ .inner = true }, b, x, res);
 }
 
 static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -128,7 +132,8 @@ kry_status kryi_krylov_set_stop(kryi_krylov *K, const kry_stop *wanted)
     TRY(kryi_method_check_stop("kry_solver_set_stop", K->method, &stop));
     TRY(kryi_layout_rows(&K->A->dev->layout, K->A->shape.cols, NULL, &unknowns));
     TRY(kryi_stop_check("kry_solver_set_stop", K->A->shape.type, unknowns, &stop));
-    TRY(kryi_layout_join(&K->A->dev->layout, kryi_stopping_reserve(&K->stopping, stop.max_iter)));
+    TRY(kryi_layout_join(&K->A->dev->layout,
+                         kryi_progress_reserve(&K->stopping.progress, stop.max_iter)));
     K->stopping.criteria = stop;
     if (stop.test != KRY_STOP_BACKWARD) K->stopping.norm_A = 0, K->measured = -1;
 done:
@@ -181,7 +186,7 @@ void kryi_krylov_destroy(void *self)
     if (!K) return;
     kryi_columns_release(K);
     kryi_workspace_destroy(K->self);
-    free(K->stopping.history);
+    free(K->stopping.progress.history);
     kryi_residual_release(&K->residual);
     kryi_guess_release(&K->guess);
     kry_vec_release(&K->best);
@@ -198,12 +203,12 @@ const kry_op_table kryi_krylov_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = krylov_apply,
     .update = krylov_update,
-    .solve = kryi_krylov_solve,
+    .solve = krylov_solve,
     .describe = krylov_describe,
     .destroy = kryi_krylov_destroy,
 };
 
 kryi_krylov *kryi_krylov_of(const kry_op *op)
 {
-    return op->table->solve == kryi_krylov_solve ? op->self : NULL;
+    return op->table->solve == krylov_solve ? op->self : NULL;
 }

@@ -9,7 +9,7 @@
 #include "krylov/residual.h"
 
 /* A cycle works on this: from x and its residual r until something ends it, which it writes into
- * `stopping`. The numbers of r may be in another unit than b's: stopping->unit says which. */
+ * `progress`. The numbers of r may be in another unit than b's: progress->unit says which. */
 typedef struct kryi_cycle {
     const kry_vec *b; /* right-hand side, for methods with `uses_rhs`; it may be NULL for others */
     kry_vec *x;       /* [in,out] */
@@ -21,7 +21,7 @@ typedef struct kryi_cycle {
     /* This cycle goes on along the direction of the last one, which was in units unit_ratio times those of r. */
     bool goes_on;
     double unit_ratio;
-    kryi_stopping *stopping;
+    kryi_progress *progress;
     /* Methods with `finds_null`: end with KRY_END_MATRIX when ||A M r|| <= ask ||A M|| ||r||, by the recurrence; 0: never. */
     double ask;
     /* Several columns: nothing is left to do for this one; and the blocks whose columns the x and r of all cycles are,
@@ -78,7 +78,7 @@ struct kryi_method {
     bool finds_null;
     bool uses_rhs;  /* reads b in its cycles */
     bool continues; /* can go on along the direction of its last cycle */
-    /* The host computes each residual and ends cycles by kryi_stopping_test: there is no stop flag to poll. */
+    /* The host computes each residual and ends cycles by kryi_progress_test: there is no stop flag to poll. */
     bool tests_on_host;
     kryi_takes takes;
     /* The number behind the method's word, as in "gmres:30": what it is called, from 1 to `most` (0: there is none);
@@ -121,7 +121,7 @@ struct kryi_method {
     void (*accept)(void *self, kryi_cycle *c, double *norm);
 };
 
-/* What a solve that others lead differs in. */
+/* A solve that is a part of another one differs in these. */
 typedef struct kryi_terms {
     int64_t max_iter; /* 0: the solver's own */
     bool inner;       /* a part of another solve, which the monitor of the device looks at */
@@ -146,7 +146,6 @@ struct kryi_krylov {
     kry_check check;
     int64_t checked;  /* A's updates when kryi_check_matrix took it */
     int64_t measured; /* A's updates when ||A|| was estimated; -1: it never was */
-    kryi_terms terms; /* of the next solve, which takes them */
     kryi_stopping stopping;
     kryi_residual residual;
     kryi_guess *guess; /* NULL: a solve starts from the caller's x */
@@ -188,8 +187,9 @@ kry_status kryi_krylov_multiply(const kryi_krylov *K, const kry_vec *x, kry_vec 
 kry_status kryi_krylov_add(const kryi_krylov *K, kry_vec *y, kry_vec *t, kry_vec *x);
 /* Describe K's preconditioner and deflation. Returns text. */
 const char *kryi_krylov_text(const kryi_krylov *K, char *text, size_t size);
-/* Entry of the operators' table: self is a kryi_krylov. */
-kry_status kryi_krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res);
+/* Solve A x = b from x. Returns a positive status if it ends without a solution. */
+kry_status kryi_krylov_solve(kryi_krylov *K, const kryi_terms *terms, const kry_vec *b, kry_vec *x,
+                             kry_result *res);
 /* After a solve that failed: the verdict on an x of before, which takes the place of the one that K came to. Waits. */
 kry_status kryi_krylov_verdict(kryi_krylov *K, const kry_vec *b, const kry_vec *x, kry_result *res);
 
@@ -210,7 +210,7 @@ kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_
                                const kry_vec *x, kry_vec *y);
 
 /* A part of another solve: from x = 0, or what kryi_krylov_start left there, and the residual c->r, which it may
- * overwrite, a correction x whose residual meets c->goal. The iterations are written into c->stopping.
+ * overwrite, a correction x whose residual meets c->goal. The iterations are written into c->progress.
  *   deflates  x is zero, and deflation, if there is any, begins and ends with the coarse solution
  *   bytes     [out] moved, by the model */
 kry_status kryi_krylov_correct(kryi_krylov *K, kryi_cycle *c, bool deflates, double *bytes);

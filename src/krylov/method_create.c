@@ -157,12 +157,13 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     K->check = s->check, K->checked = kryi_pin_of(A)->updates;
     K->measured = -1;
     K->table = kryi_krylov_table, K->table.kind = method->kind;
-    K->stopping = (kryi_stopping){ .dev = A->dev,
+    K->stopping = (kryi_stopping){ .progress = { .dev = A->dev,
+                                                 .monitor = s->monitor,
+                                                 .monitor_user = s->monitor_user,
+                                                 .shows_x = s->monitor && s->stop.check_every,
+                                                 .history_every = 1 },
                                    .criteria = s->stop,
-                                   .roundoff = kryi_unit_roundoff(shape.type),
-                                   .monitor = s->monitor,
-                                   .monitor_user = s->monitor_user,
-                                   .history_every = 1 };
+                                   .roundoff = kryi_unit_roundoff(shape.type) };
     TRY(kryi_layout_rows(&A->dev->layout, shape.cols, NULL, &unknowns));
     TRY(kryi_stop_check(method->who, shape.type, unknowns, &K->stopping.criteria));
     TRY(take_operators(K, A, s));
@@ -173,8 +174,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(kryi_guess_create(A, s->guesses, &K->guess));
     TRY(kryi_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
     if (!method->accept) TRY(kryi_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
-    TRY(kryi_stopping_reserve(&K->stopping, K->stopping.criteria.max_iter));
-    K->stopping.waits = (shape.traits | (K->first ? K->first->shape.traits : 0)) & KRY_WAITS;
+    TRY(kryi_progress_reserve(&K->stopping.progress, K->stopping.criteria.max_iter));
     K->params = s->params;
     TRY(kryi_workspace_create(K, 1, &K->self));
     K->params = NULL;

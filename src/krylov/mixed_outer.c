@@ -98,11 +98,11 @@ done:
 static kry_status correct(kryi_inner *I, kryi_cycle *c, bool deflates)
 {
     kry_status st = KRY_OK;
-    const int64_t before = c->stopping->iteration;
+    const int64_t before = c->progress->iteration;
     double bytes;
 
     TRY(kryi_krylov_correct(I->K, c, deflates, &bytes));
-    I->iterations += c->stopping->iteration - before, I->bytes += bytes;
+    I->iterations += c->progress->iteration - before, I->bytes += bytes;
 done:
     return st;
 }
@@ -120,9 +120,9 @@ static kry_status correct_cycle(kryi_inner *I, const kryi_cycle *c, double scale
                          .keeps_direction = reliable,
                          .goes_on = reliable && c->goes_on,
                          .unit_ratio = I->last_scale / I->scale,
-                         .stopping = c->stopping };
+                         .progress = c->progress };
 
-    c->stopping->unit *= unit;
+    c->progress->unit *= unit;
     I->last_scale = I->scale;
     return correct(I, &inner, false);
 }
@@ -130,14 +130,14 @@ static kry_status correct_cycle(kryi_inner *I, const kryi_cycle *c, double scale
 /* I->x from I->r, up to `most` iterations or until rtol: an application of a preconditioner. */
 static kry_status precondition(kryi_inner *I, double scaled_norm)
 {
-    kryi_stopping *s = &I->K->stopping;
-    const int64_t limit = s->criteria.max_iter;
+    kryi_progress *p = &I->K->stopping.progress;
+    const int64_t limit = I->K->stopping.criteria.max_iter;
     const double norm = scaled_norm / I->scale;
     kryi_cycle inner = {
-        .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .stopping = s
+        .r = I->r, .x = I->x, .goal = I->rtol * norm, .norm = norm, .progress = p
     };
 
-    kryi_stopping_begin(s, I->most && I->most < limit ? I->most : limit, true);
+    kryi_progress_begin(p, I->most && I->most < limit ? I->most : limit, true);
     return correct(I, &inner, true);
 }
 
@@ -192,19 +192,19 @@ static kry_status refine_cycle(void *self, kryi_cycle *c)
     kryi_outer *O = ((refinement *)self)->O;
     kryi_mixed_run *now = &O->M->now;
     kry_status st = KRY_OK;
-    kryi_stopping *s = c->stopping;
-    const int64_t limit = s->max_iter, before = s->iteration, most = patience(O->M);
+    kryi_progress *p = c->progress;
+    const int64_t limit = p->max_iter, before = p->iteration, most = patience(O->M);
     double scaled;
 
     TRY(narrow(O, c->r, c->norm, &scaled));
-    if (most && most < limit - before) s->max_iter = before + most;
+    if (most && most < limit - before) p->max_iter = before + most;
     TRY(correct_cycle(&O->M->inner, c, scaled, O->M->fitting == KRY_SCHEME_RELIABLE));
     now->slow =
-        !s->end && !s->monitor_stopped && s->iteration >= s->max_iter && s->iteration < limit;
-    s->max_iter = limit;
-    if (now->slow) s->end = KRY_END_SLOW, s->end_value = (double)most;
-    if (now->corrections++ < 2 && s->iteration - before > now->digit)
-        now->digit = s->iteration - before;
+        !p->end && !p->monitor_stopped && p->iteration >= p->max_iter && p->iteration < limit;
+    p->max_iter = limit;
+    if (now->slow) p->end = KRY_END_SLOW, p->end_value = (double)most;
+    if (now->corrections++ < 2 && p->iteration - before > now->digit)
+        now->digit = p->iteration - before;
     TRY(add_correction(O, c));
 done:
     return st;
@@ -342,8 +342,7 @@ static kry_status go_on(kryi_outer *O, const kry_op *solver, const kryi_terms *t
 
     TRY(kry_vec_copy(O->x[O->at], x));
     O->last = kryi_krylov_of(solver);
-    O->last->terms = *terms;
-    TRY(kryi_krylov_solve(O->last, O->b, x, res));
+    TRY(kryi_krylov_solve(O->last, terms, O->b, x, res));
     note_guess(O, solver);
     const bool solved = kry_reason_status(res->reason) == KRY_OK;
     O->other = !accept(res->true_residual, least) && !solved;
@@ -363,8 +362,7 @@ static kry_status refine(kryi_outer *O, const kryi_terms *terms, kry_result *res
     O->M->inner.scale = 1;
     TRY(kry_vec_fill(O->M->inner.x, 0));
     O->last = K, O->other = false;
-    K->terms = *terms;
-    TRY(kryi_krylov_solve(K, O->b, O->x[O->at], res));
+    TRY(kryi_krylov_solve(K, terms, O->b, O->x[O->at], res));
     note_guess(O, O->refine);
     O->M->now.least = res->true_residual;
     if (K->residual.count > 1) /* the guess's is everybody's */

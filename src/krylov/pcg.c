@@ -128,7 +128,7 @@ static kry_status pcg_cycle(void *self, kryi_cycle *c)
         }
     }
     /* The host ran ahead: the steps of one column that were done. */
-    const int64_t done = S->W.columns > 1 ? cg->done : c->stopping->iteration - poll->start;
+    const int64_t done = S->W.columns > 1 ? cg->done : c->progress->iteration - poll->start;
     TRY(kryi_cg_catch_up(cg, S->direction[S->next], poll->start, done));
     S->next = (int)((S->next + done) % 2);
     if (recycle) TRY(kryi_recycle_end(recycle, poll->step));
@@ -168,7 +168,7 @@ static kry_status allocate(pcg *S, bool repeats)
         TRY(kryi_workspace_sums(W, 1, SUMS_AT(&cg->drift, &cg->next_drift)));
     /* Where A has all passes only the stopping test is launched, and only where a limit or a monitor ends a solve: it is compiled
      * then. But an M that takes long has it before each end, and a monitor of fixed iterates at each of them. */
-    if (W->columns > 1 || !repeats || W->poll.one_by_one || kryi_stopping_shows_x(&W->K->stopping))
+    if (W->columns > 1 || !repeats || W->poll.one_by_one || W->K->stopping.progress.shows_x)
         TRY(kryi_cg_prepare(cg, A->dev, A->shape.type));
 done:
     return st;
@@ -196,8 +196,8 @@ static kry_status pcg_create(void *self)
     const bool repeats = fused && A->fused->apply_step;
     S->cg.fuses = fused && A->fused->apply_direction;
     /* A monitor that looks at x finds it complete. */
-    S->cg.x_waits = (repeats || (S->cg.fuses && A->dev->info.cpu_kernels)) &&
-                    !kryi_stopping_shows_x(&K->stopping);
+    S->cg.x_waits =
+        (repeats || (S->cg.fuses && A->dev->info.cpu_kernels)) && !K->stopping.progress.shows_x;
     TRY(allocate(S, repeats));
     if (one && fused && !K->deflation && !K->residual.null.A)
         kryi_persistent_prepare(&S->persistent, A, K->M, params);

@@ -48,12 +48,12 @@ void kryi_persistent_release(kryi_persistent *P)
 }
 
 /* Up to the next look of an exact monitor, which wants one at the very start, too. */
-static int64_t until_next_look(const kryi_stopping *s, int64_t every, bool begun)
+static int64_t until_next_look(const kryi_progress *p, int64_t every, bool begun)
 {
-    int64_t left = s->max_iter - s->iteration;
+    int64_t left = p->max_iter - p->iteration;
 
-    if (!kryi_stopping_shows_x(s)) return left;
-    int64_t next = !begun && s->iteration % every == 0 ? 0 : every - s->iteration % every;
+    if (!p->shows_x) return left;
+    int64_t next = !begun && p->iteration % every == 0 ? 0 : every - p->iteration % every;
     return next < left ? next : left;
 }
 
@@ -64,15 +64,15 @@ static bool broke_down(const kryi_cg_run *run)
 }
 
 /* Write down the iterations of one launch. */
-static kry_status take(kryi_stopping *s, const kryi_cg_run *run)
+static kry_status take(kryi_progress *p, const kryi_cg_run *run)
 {
     kry_status st = KRY_OK;
 
     for (int k = 0; k <= run->done; k++)
-        TRY(kryi_stopping_record(s, s->iteration + k, sqrt(run->history[k])));
-    s->iteration += run->done, s->persistent += run->done;
-    if (!broke_down(run)) s->end = (kryi_cycle_end)run->stop, s->end_value = run->value;
-    TRY(kryi_stopping_call_monitor(s, s->iteration));
+        TRY(kryi_progress_record(p, p->iteration + k, sqrt(run->history[k])));
+    p->iteration += run->done, p->persistent += run->done;
+    if (!broke_down(run)) p->end = (kryi_cycle_end)run->stop, p->end_value = run->value;
+    TRY(kryi_progress_call_monitor(p, p->iteration));
 done:
     return st;
 }
@@ -81,7 +81,7 @@ kry_status kryi_persistent_iterate(kryi_persistent *P, kryi_cycle *c, int64_t ch
                                    bool *begun)
 {
     kry_status st = KRY_OK;
-    kryi_stopping *s = c->stopping;
+    kryi_progress *p = c->progress;
     kryi_cg_run run = { .action = KRY_CG_BEGIN,
                         .r = c->r,
                         .x = c->x,
@@ -90,14 +90,14 @@ kry_status kryi_persistent_iterate(kryi_persistent *P, kryi_cycle *c, int64_t ch
 
     *begun = false;
     follow_updates(P);
-    if (s->iteration == 0) P->doubtful = false;
-    while (P->R && !P->doubtful && (!*begun || kryi_stopping_iterates(s))) {
-        run.iterations = until_next_look(s, check_every, *begun);
+    if (p->iteration == 0) P->doubtful = false;
+    while (P->R && !P->doubtful && (!*begun || kryi_progress_iterates(p))) {
+        run.iterations = until_next_look(p, check_every, *begun);
         if (kryi_resident_run(P->R, &run) < 0) break;
         P->doubtful = broke_down(&run);
         if (P->doubtful && !*begun && run.done == 0) break;
         *begun = true;
-        TRY(take(s, &run));
+        TRY(take(p, &run));
         run.action = KRY_CG_GO_ON;
     }
 done:

@@ -32,10 +32,12 @@ kry_status kryi_poll_create(const kryi_krylov *K, int columns, kryi_poll *poll)
     kry_status st = KRY_OK;
     kry_device *dev = K->A->dev;
     const size_t size = (size_t)columns * kryi_acc_size(dev);
+    const unsigned traits = K->A->shape.traits | (K->first ? K->first->shape.traits : 0);
 
     *poll = (kryi_poll){ .dev = dev,
                          .columns = columns,
-                         .check_every = K->stopping.criteria.check_every };
+                         .check_every = K->stopping.criteria.check_every,
+                         .each_iteration = traits & KRY_WAITS };
     TRY(kryi_buffer_create(dev, STATE_SIZE * size, &poll->state));
     TRY(kryi_buffer_create(dev, STATE_SIZE * size, &poll->step));
     TRY(kryi_buffer_create(dev, KRY_POLL_RESIDUALS * size, &poll->history));
@@ -68,7 +70,7 @@ void kryi_poll_release(kryi_poll *poll)
 
 /* ---- columns ----------------------------------------------------------------------------------- */
 
-static bool goes_on(const kryi_cycle *c) { return !c->over && kryi_stopping_iterates(c->stopping); }
+static bool goes_on(const kryi_cycle *c) { return !c->over && kryi_progress_iterates(c->progress); }
 
 /* The first column that goes on; all that do are at the same iteration. */
 static const kryi_cycle *first_running(const kryi_poll *poll)
@@ -86,7 +88,7 @@ static const kryi_cycle *first_not_ended(const kryi_poll *poll)
     const kryi_cycle *c = poll->c;
 
     for (int j = 0; j < poll->columns; j++)
-        if (!c[j].over && !c[j].stopping->end) return &c[j];
+        if (!c[j].over && !c[j].progress->end) return &c[j];
     return c;
 }
 
@@ -151,7 +153,7 @@ kry_status kryi_poll_begin(kryi_poll *poll, const kryi_cycle *c, kry_status (*ch
     poll->c = c, poll->check = check, poll->self = self;
     poll->iteration = poll->slot = 0, poll->due = false, poll->seen_at = -1;
     poll->target2 = kryi_scalar_of(poll->dev, c->goal * c->goal);
-    poll->start = first_not_ended(poll)->stopping->iteration;
+    poll->start = first_not_ended(poll)->progress->iteration;
     if (poll->start == 0) poll->batch_size = 1, poll->last_polled = 0, poll->polled_at = kryi_now();
     if (poll->check_every)
         poll->batch_size =
@@ -180,7 +182,7 @@ done:
 }
 
 /* Write what was read of column j into its history. *last: the last iteration whose residual is there. */
-static kry_status read_column(const kryi_poll *poll, int which, int j, kryi_stopping *stopping,
+static kry_status read_column(const kryi_poll *poll, int which, int j, kryi_progress *progress,
                               int64_t *last)
 {
     kry_status st = KRY_OK;
@@ -188,15 +190,15 @@ static kry_status read_column(const kryi_poll *poll, int which, int j, kryi_stop
     const int64_t state = (int64_t)j * STATE_SIZE, residuals = (int64_t)scalars(poll) + j;
 
     *last = batch->first + batch->count - 1;
-    stopping->end = (kryi_cycle_end)number_of(poll, which, state + STATE_STOP);
-    if (stopping->end) {
+    progress->end = (kryi_cycle_end)number_of(poll, which, state + STATE_STOP);
+    if (progress->end) {
         *last = (int64_t)number_of(poll, which, state + STATE_ITERATION);
-        stopping->end_value = number_of(poll, which, state + STATE_VALUE);
-        stopping->iteration = *last;
+        progress->end_value = number_of(poll, which, state + STATE_VALUE);
+        progress->iteration = *last;
     }
     for (int64_t k = batch->first; k <= *last; k++) {
         const int64_t at = residuals + (k - batch->first) * poll->columns;
-        TRY(kryi_stopping_record(stopping, k, sqrt(number_of(poll, which, at))));
+        TRY(kryi_progress_record(progress, k, sqrt(number_of(poll, which, at))));
     }
 done:
     return st;
@@ -214,16 +216,16 @@ static kry_status read_batch(kryi_poll *poll, int which, bool shows)
     if (!poll->batch[which].ready) return KRY_OK;
     TRY(kryi_event_wait(poll->dev, &poll->batch[which].ready));
     for (int j = 0; j < poll->columns; j++) {
-        kryi_stopping *stopping = c[j].stopping;
-        if (c[j].over || stopping->end) continue; /* an earlier batch had the end already */
-        TRY(read_column(poll, which, j, stopping, &last));
-        if (shows && !stopping->monitor_stopped) TRY(kryi_stopping_call_monitor(stopping, last));
+        kryi_progress *progress = c[j].progress;
+        if (c[j].over || progress->end) continue; /* an earlier batch had the end already */
+        TRY(read_column(poll, which, j, progress, &last));
+        if (shows && !progress->monitor_stopped) TRY(kryi_progress_call_monitor(progress, last));
         shows = false;
-        stopped = stopped || stopping->monitor_stopped;
-        if (!stopping->end && stopping->residual > KRY_DIVERGED_AT * stopping->history[0])
-            stopping->end = KRY_END_DIVERGED, stopping->end_value = stopping->residual;
+        stopped = stopped || progress->monitor_stopped;
+        if (!progress->end && progress->residual > KRY_DIVERGED_AT * progress->history[0])
+            progress->end = KRY_END_DIVERGED, progress->end_value = progress->residual;
     }
-    for (int j = 0; j < poll->columns && stopped; j++) c[j].stopping->monitor_stopped = stopped;
+    for (int j = 0; j < poll->columns && stopped; j++) c[j].progress->monitor_stopped = stopped;
 done:
     return st;
 }
@@ -233,9 +235,9 @@ static kry_status poll_now(kryi_poll *poll, bool shows)
 {
     kry_status st = KRY_OK;
     kryi_poll_batch *batch = &poll->batch[poll->current];
-    const kryi_stopping *stopping = first_not_ended(poll)->stopping;
+    const kryi_progress *progress = first_not_ended(poll)->progress;
 
-    poll->iteration = (cl_int)stopping->iteration, poll->slot = batch->count;
+    poll->iteration = (cl_int)progress->iteration, poll->slot = batch->count;
     TRY(poll->check(poll->self));
     batch->count++;
     TRY(start_read(poll));
@@ -250,33 +252,33 @@ done:
  * over the last batch or, if that is faster, from the start. */
 static double expected_left(const kryi_poll *poll, const kryi_cycle *c)
 {
-    const kryi_stopping *s = c->stopping;
-    int64_t last = s->history_count - 1, before = poll->last_polled;
-    double goal = c->goal * s->unit;
+    const kryi_progress *p = c->progress;
+    int64_t last = p->history_count - 1, before = poll->last_polled;
+    double goal = c->goal * p->unit;
 
-    if (s->history_count < 2 || before >= last || !(goal > 0)) return KRY_POLL_BATCH;
-    double here = log(s->history[last]);
-    double recent = (log(s->history[before]) - here) / (double)(last - before);
-    double all = (log(s->history[0]) - here) / (double)last;
+    if (p->history_count < 2 || before >= last || !(goal > 0)) return KRY_POLL_BATCH;
+    double here = log(p->history[last]);
+    double recent = (log(p->history[before]) - here) / (double)(last - before);
+    double all = (log(p->history[0]) - here) / (double)last;
     double rate = fmax(recent, all);
-    return rate > 0 ? (here - log(goal)) / rate - (double)(s->iteration - last) : KRY_POLL_BATCH;
+    return rate > 0 ? (here - log(goal)) / rate - (double)(p->iteration - last) : KRY_POLL_BATCH;
 }
 
 /* Whether the residual that the last step has left may be the last one, if residuals go on falling as they did: by the
  * mean rate up to the last one that the host knows, or by the rate there, if that is faster. */
 static bool end_may_be_near(const kryi_poll *poll)
 {
-    const kryi_stopping *s = poll->c->stopping;
+    const kryi_progress *p = poll->c->progress;
     const double margin = 2.5; /* iterations */
-    int64_t at = s->history_count - 1;
-    double norm = at > poll->start ? s->history[at] / s->unit : 0;
-    double before = at > poll->start ? s->history[at - 1] / s->unit : 0;
+    int64_t at = p->history_count - 1;
+    double norm = at > poll->start ? p->history[at] / p->unit : 0;
+    double before = at > poll->start ? p->history[at - 1] / p->unit : 0;
 
     if (poll->seen_at >= at) at = poll->seen_at, norm = before = poll->seen;
     if (at <= poll->start) return true;
     const double mean = log(poll->c->norm / norm) / (double)(at - poll->start);
     const double rate = fmax(mean, log(before / norm));
-    const double left = log(norm / poll->c->goal) / rate - (double)(s->iteration - at);
+    const double left = log(norm / poll->c->goal) / rate - (double)(p->iteration - at);
     return !(rate > 0 && left >= margin);
 }
 
@@ -288,7 +290,7 @@ kry_status kryi_poll_look_ahead(kryi_poll *poll, kry_sum *sums)
 
     if (!poll->one_by_one || !end_may_be_near(poll)) return KRY_OK;
     TRY(kryi_sum_read(poll->c->r->layout, sums, sum));
-    poll->seen_at = poll->c->stopping->iteration, poll->seen = sqrt(sum[1]);
+    poll->seen_at = poll->c->progress->iteration, poll->seen = sqrt(sum[1]);
     poll->due = poll->seen <= (1 - rounding) * poll->c->goal;
 done:
     return st;
@@ -316,7 +318,7 @@ static kry_status adapt_batch_size(kryi_poll *poll, const kryi_cycle *c)
     double batch = poll->batch_size;
     TRY(kryi_layout_agree(&poll->dev->layout, &batch));
     poll->batch_size = (int)batch;
-    poll->last_polled = c->stopping->history_count > 0 ? c->stopping->history_count - 1 : 0;
+    poll->last_polled = c->progress->history_count > 0 ? c->progress->history_count - 1 : 0;
 done:
     return st;
 }
@@ -327,7 +329,7 @@ static kry_status end_batch(kryi_poll *poll)
 
     TRY(start_read(poll));
     poll->current = !poll->current;
-    const int64_t here = first_not_ended(poll)->stopping->iteration;
+    const int64_t here = first_not_ended(poll)->progress->iteration;
     TRY(read_batch(poll, poll->current, true)); /* the one before */
     poll->batch[poll->current] = (kryi_poll_batch){ .first = here };
     TRY(adapt_batch_size(poll, first_running(poll)));
@@ -339,25 +341,25 @@ kry_status kryi_poll_next(kryi_poll *poll, bool *go)
 {
     kry_status st = KRY_OK;
     const kryi_cycle *c = poll->c;
-    const kryi_stopping *s = first_not_ended(poll)->stopping;
-    bool exact = kryi_stopping_shows_x(s) && s->iteration % poll->check_every == 0;
+    const kryi_progress *p = first_not_ended(poll)->progress;
+    bool exact = p->shows_x && p->iteration % poll->check_every == 0;
 
     *go = false;
-    if (s->iteration >= s->max_iter || poll->each_iteration || s->waits || poll->due || exact)
+    if (p->iteration >= p->max_iter || poll->each_iteration || poll->due || exact)
         TRY(poll_now(poll, true));
     else if (poll->batch[poll->current].count >= (poll->one_by_one ? 1 : poll->batch_size))
         TRY(end_batch(poll));
     if (!goes_on(first_running(poll))) {
-        s = first_not_ended(poll)->stopping;
+        p = first_not_ended(poll)->progress;
         /* A monitor that stopped it has seen an earlier iteration than the last that was enqueued. */
         const bool behind = poll->batch[poll->current].count || poll->batch[!poll->current].ready;
-        if (!s->end && behind) TRY(poll_now(poll, true));
+        if (!p->end && behind) TRY(poll_now(poll, true));
         drain(poll);
         goto done;
     }
-    poll->iteration = (cl_int)first_running(poll)->stopping->iteration;
+    poll->iteration = (cl_int)first_running(poll)->progress->iteration;
     poll->slot = poll->batch[poll->current].count++;
-    for (int j = 0; j < poll->columns; j++) c[j].stopping->iteration += goes_on(&c[j]);
+    for (int j = 0; j < poll->columns; j++) c[j].progress->iteration += goes_on(&c[j]);
     *go = true;
 done:
     if (st < 0) drain(poll);
@@ -367,7 +369,7 @@ done:
 /* The next cycle begins with this very iterate, and shows it to a monitor that wants to see fixed ones. */
 kry_status kryi_poll_close(kryi_poll *poll)
 {
-    const kry_status st = poll_now(poll, !kryi_stopping_shows_x(poll->c->stopping));
+    const kry_status st = poll_now(poll, !poll->c->progress->shows_x);
 
     drain(poll);
     return st;

@@ -40,7 +40,8 @@ typedef struct kryi_poll {
     int64_t last_polled; /* the last iteration that was known when the batch before was read */
     double polled_at;    /* seconds */
     int64_t check_every; /* 0: chosen by how long iterations take */
-    bool each_iteration; /* test each iteration, and wait: they take longer than that */
+    /* Test each iteration, and wait: it takes longer than that, or A or M waits for the device as well. */
+    bool each_iteration;
     /* True if iterations take so long that the host is not to run ahead: batches of one iteration, and
      * kryi_poll_look_ahead. */
     bool one_by_one;

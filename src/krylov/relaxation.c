@@ -83,7 +83,7 @@ static kry_status measure(relaxation *S, double *residual)
         TRY(kry_op_residual(S->W.K->A, c->b, c->x, c->r));
         TRY(kry_vec_dot_sum(c->r, c->r, S->square));
     } else {
-        if (kryi_stopping_shows_x(c->stopping)) TRY(settle(S)); /* the monitor may look into x */
+        if (c->progress->shows_x) TRY(settle(S)); /* the monitor may look into x */
         TRY(jacobi_sweep(S, S->square));
         S->ahead = true;
     }
@@ -96,8 +96,8 @@ done:
 /* Test the residual of this iteration. */
 static kry_status test_residual(relaxation *S, double residual)
 {
-    kryi_stopping *s = S->c->stopping;
-    return kryi_stopping_test(s, (s->iteration + S->every - 1) / S->every, residual, S->c->goal);
+    kryi_progress *p = S->c->progress;
+    return kryi_progress_test(p, (p->iteration + S->every - 1) / S->every, residual, S->c->goal);
 }
 
 /* Sweeps until the residual, the limit or the monitor ends them. */
@@ -105,17 +105,17 @@ static kry_status relaxation_cycle(void *self, kryi_cycle *c)
 {
     relaxation *S = self;
     kry_status st = KRY_OK;
-    kryi_stopping *s = c->stopping;
+    kryi_progress *p = c->progress;
     double residual;
 
     S->c = c;
     S->at = c->x, S->next = c->r, S->ahead = false;
-    if (s->iteration == 0) TRY(test_residual(S, c->norm));
-    while (kryi_stopping_iterates(s)) {
-        int64_t count = S->every - s->iteration % S->every, left = s->max_iter - s->iteration;
+    if (p->iteration == 0) TRY(test_residual(S, c->norm));
+    while (kryi_progress_iterates(p)) {
+        int64_t count = S->every - p->iteration % S->every, left = p->max_iter - p->iteration;
         if (count > left) count = left;
         TRY(sweep(S, count));
-        s->iteration += count;
+        p->iteration += count;
         TRY(measure(S, &residual));
         TRY(test_residual(S, residual));
     }
@@ -164,8 +164,10 @@ static kry_status relaxation_create(void *self)
 
     S->in_place = p->method == KRY_SOR;
     S->omega = p->omega > 0 ? p->omega : 1;
-    S->every = p->stop.check_every ? p->stop.check_every : K->stopping.waits ? 1 : TEST_EVERY;
-    K->stopping.history_every = S->every;
+    S->every = p->stop.check_every              ? p->stop.check_every
+               : K->A->shape.traits & KRY_WAITS ? 1
+                                                : TEST_EVERY;
+    K->stopping.progress.history_every = S->every;
     TRY(kryi_workspace_sums(&S->W, 1, SUMS_AT(&S->square)));
     if (S->in_place)
         TRY(K->A->fused->sweep_colour(K->A->self, 0, 0, NULL, NULL));

@@ -56,8 +56,9 @@ static kry_status compute_residual(solve *S, double *norm)
     c->norm = *norm / unit;
     /* Only to half the target where an unknown is pinned: the unit changes on the way. */
     const bool half = unit > 1 && s->restarts >= 0 && !s->drop;
-    c->goal = (half ? 0.5 * s->target : fmax(s->target, s->drop * *norm)) / unit;
-    s->unit = unit;
+    c->goal =
+        (half ? 0.5 * c->progress->target : fmax(c->progress->target, s->drop * *norm)) / unit;
+    c->progress->unit = unit;
 done:
     return st;
 }
@@ -75,7 +76,7 @@ static kry_status keep_best(solve *S)
 {
     kry_status st = KRY_OK;
     kryi_krylov *K = S->K;
-    double residual = S->c->norm * K->stopping.unit;
+    double residual = S->c->norm * K->stopping.progress.unit;
 
     if (!K->best || !(residual < K->best_residual)) return KRY_OK;
     TRY(kry_vec_copy(S->c->x, K->best));
@@ -160,7 +161,8 @@ static kry_status end_solve(solve *S, double residual)
     if (K->stopping.drop > 0) residual = K->stopping.accepted;
     if (S->c->x != S->x) TRY(kry_vec_copy(S->c->x, S->x));
     if (other) TRY(set_target_of(K, S->x));
-    TRY(kryi_residual_centre(&K->residual, S->c->b, S->x, K->r, K->stopping.target, &residual));
+    TRY(kryi_residual_centre(&K->residual, S->c->b, S->x, K->r, K->stopping.progress.target,
+                             &residual));
     if (K->residual.null.A) TRY(set_target_of(K, S->x));
     /* Where no x reaches b, the part of A x along vectors that the solve has found is rounding: b's part counts. */
     const bool rounded = K->residual.null.certified &&
@@ -199,10 +201,11 @@ static kry_status restart_or_end(solve *S)
     if (!kryi_stopping_restarts(s, norm)) return end_solve(S, norm);
     TRY(keep_best(S));
     /* Along the direction of the last cycle, if that ended well. */
-    S->c->goes_on = s->drop > 0 && s->restarts >= 0 && s->end == KRY_END_CONVERGED && !s->stagnant;
+    S->c->goes_on =
+        s->drop > 0 && s->restarts >= 0 && s->progress.end == KRY_END_CONVERGED && !s->stagnant;
     s->restarts++;
-    s->cycle_target = s->target;
-    s->end = KRY_END_NONE;
+    s->cycle_target = s->progress.target;
+    s->progress.end = KRY_END_NONE;
 done:
     return st;
 }
@@ -220,8 +223,9 @@ static kry_status begin_solve(solve *S, const kryi_terms *terms)
     kryi_stopping *s = &K->stopping;
     const bool guesses = K->guess && !terms->inner;
 
-    *S->c =
-        (kryi_cycle){ .b = S->b, .x = S->x, .r = K->r, .stopping = s, .ask = kryi_krylov_ask(K) };
+    *S->c = (kryi_cycle){
+        .b = S->b, .x = S->x, .r = K->r, .progress = &s->progress, .ask = kryi_krylov_ask(K)
+    };
     TRY(kryi_check_matrix("kry_solve", K->A, K->check, K->method->takes, &K->checked));
     kryi_stopping_begin(s, terms->max_iter ? terms->max_iter : s->criteria.max_iter, terms->inner);
     TRY(kryi_residual_begin(&K->residual, S->b, &s->norm_b, &s->inconsistent));
@@ -266,28 +270,26 @@ static void let_go_of_operators(const kryi_krylov *K)
     kryi_op_let_go(K->A);
 }
 
-kry_status kryi_krylov_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
+kry_status kryi_krylov_solve(kryi_krylov *K, const kryi_terms *terms, const kry_vec *b, kry_vec *x,
+                             kry_result *res)
 {
-    kryi_krylov *K = self;
-    const kryi_terms terms = K->terms;
     kryi_cycle cycle;
     solve S = { .K = K, .b = b, .x = x, .c = &cycle, .res = res };
     kry_status st = keep_operators(K);
 
-    K->terms = (kryi_terms){ 0 };
     if (st < 0) return st;
-    TRY(begin_solve(&S, &terms));
+    TRY(begin_solve(&S, terms));
     while (!cycle.over) {
         TRY(K->method->cycle(K->self, &cycle));
         TRY(kryi_krylov_find_null(K, &cycle));
         TRY(restart_or_end(&S));
     }
-    if (K->guess && !terms.inner && res->reason != KRY_CONVERGED_ZERO)
+    if (K->guess && !terms->inner && res->reason != KRY_CONVERGED_ZERO)
         TRY(kryi_guess_keep(K->guess, x, K->r));
     if (K->deflation) TRY(kryi_deflation_recycle(kryi_deflation_of(K->deflation), K->first));
-    res->resident_iterations = K->stopping.persistent;
+    res->resident_iterations = K->stopping.progress.persistent;
     res->bytes = bytes_of(K, res->iterations - res->resident_iterations);
-    res->solve_seconds = kryi_work_clock(K->stopping.dev) - K->stopping.start;
+    res->solve_seconds = kryi_work_clock(K->stopping.progress.dev) - K->stopping.progress.start;
     st = kry_reason_status(res->reason);
 done:
     let_go_of_operators(K);
@@ -323,11 +325,11 @@ static kry_status make_column(const kryi_krylov *K, const kry_vec *R, int j, kry
     one->check = K->check;
     one->measured = -1;
     one->stopping = K->stopping;
-    one->stopping.history = NULL, one->stopping.history_capacity = 0;
+    one->stopping.progress.history = NULL, one->stopping.progress.history_capacity = 0;
     TRY(kryi_residual_create(A, K->method->projects, &one->residual));
     TRY(kry_vec_view(R, j, &one->r));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &one->best));
-    TRY(kryi_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
+    TRY(kryi_progress_reserve(&one->stopping.progress, K->stopping.criteria.max_iter));
 done:
     return st;
 }
@@ -387,7 +389,7 @@ static kry_status prepare_columns(kryi_krylov *K, int count)
     for (int j = 0; K->columns && j < count; j++) {
         kryi_krylov *one = K->columns->column[j];
         one->checked = K->checked, one->stopping.criteria = K->stopping.criteria;
-        TRY(kryi_stopping_reserve(&one->stopping, K->stopping.criteria.max_iter));
+        TRY(kryi_progress_reserve(&one->stopping.progress, K->stopping.criteria.max_iter));
     }
 done:
     return st;
@@ -401,11 +403,11 @@ static kry_status wait_for_others(const kryi_cycle *c, int count)
     int64_t latest = 0;
 
     for (int j = 0; j < count; j++)
-        if (!c[j].over && c[j].stopping->iteration > latest) latest = c[j].stopping->iteration;
+        if (!c[j].over && c[j].progress->iteration > latest) latest = c[j].progress->iteration;
     for (int j = 0; j < count; j++) {
-        kryi_stopping *s = c[j].stopping;
-        for (; !c[j].over && s->iteration < latest; s->iteration++)
-            TRY(kryi_stopping_record(s, s->iteration, s->residual / s->unit));
+        kryi_progress *p = c[j].progress;
+        for (; !c[j].over && p->iteration < latest; p->iteration++)
+            TRY(kryi_progress_record(p, p->iteration, p->residual / p->unit));
     }
 done:
     return st;
@@ -438,7 +440,7 @@ static kry_status solve_at_once(kryi_krylov *K, const kry_vec *b, kry_vec *x, kr
     solve *S = NULL;
     kryi_cycle *c = NULL;
     kry_vec *view = NULL;
-    const double start = kryi_work_clock(K->stopping.dev);
+    const double start = kryi_work_clock(K->stopping.progress.dev);
 
     *done = false;
     TRY(prepare_columns(K, count));
@@ -462,7 +464,7 @@ static kry_status solve_at_once(kryi_krylov *K, const kry_vec *b, kry_vec *x, kr
             if (!c[j].over) TRY(restart_or_end(&S[j]));
     }
     for (int j = 0; j < count; j++) res[j].solve_seconds = 0;
-    res[0].solve_seconds = kryi_work_clock(K->stopping.dev) - start;
+    res[0].solve_seconds = kryi_work_clock(K->stopping.progress.dev) - start;
     *done = true;
 done:
     free(view);
@@ -482,7 +484,7 @@ static kry_status solve_singular(kryi_krylov *K, const kry_vec *b, kry_vec *x, k
         const int64_t before = res[j].iterations;
         const double bytes = res[j].bytes, seconds = res[j].solve_seconds;
         if (res[j].reason != KRY_INDEFINITE_MATRIX) continue;
-        TRY(kryi_krylov_solve(K, &bj, &xj, &res[j]));
+        TRY(kryi_krylov_solve(K, &(kryi_terms){ 0 }, &bj, &xj, &res[j]));
         res[j].iterations += before, res[j].bytes += bytes, res[j].solve_seconds += seconds;
     }
 done:
@@ -506,8 +508,8 @@ kry_status kryi_krylov_solve_columns(kryi_krylov *K, const kry_vec *b, kry_vec *
 kry_status kryi_krylov_correct(kryi_krylov *K, kryi_cycle *c, bool deflates, double *bytes)
 {
     kry_status st = KRY_OK;
-    const kryi_stopping *s = c->stopping;
-    const int64_t before = s->iteration - s->persistent;
+    const kryi_progress *p = c->progress;
+    const int64_t before = p->iteration - p->persistent;
     kry_vec *rhs = c->r;
     bool moved;
 
@@ -521,14 +523,14 @@ kry_status kryi_krylov_correct(kryi_krylov *K, kryi_cycle *c, bool deflates, dou
         TRY(kry_op_residual(K->A, rhs, c->x, c->r));
     }
     TRY(kryi_null_space_project(&K->residual.null, c->r));
-    c->stopping->end = KRY_END_NONE;
+    c->progress->end = KRY_END_NONE;
     TRY(K->method->cycle(K->self, c));
     if (deflates && kryi_deflation_of(K->deflation)->variant == KRY_DEF1) { /* x += Q (rhs - A x) */
         TRY(kry_op_residual(K->A, rhs, c->x, c->r));
         TRY(kryi_null_space_project(&K->residual.null, c->r));
         TRY(kryi_krylov_start(K, false, c->r, c->x, &moved));
     }
-    *bytes = bytes_of(K, s->iteration - s->persistent - before);
+    *bytes = bytes_of(K, p->iteration - p->persistent - before);
 done:
     return st;
 }

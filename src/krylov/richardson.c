@@ -29,7 +29,7 @@ static kry_status step(richardson *S, kryi_cycle *c, double *residual)
     kry_status st = KRY_OK;
     const kry_op *M = S->W.K->M;
 
-    if (S->full && c->stopping->iteration == 0)
+    if (S->full && c->progress->iteration == 0)
         TRY(kryi_cycle_run(S->full, true, c->r, S->z, (kryi_cycle_sums){ 0 }));
     else if (M)
         TRY(M->table->apply(M->self, 1, c->r, 0, S->z));
@@ -43,14 +43,14 @@ done:
 static kry_status richardson_cycle(void *self, kryi_cycle *c)
 {
     kry_status st = KRY_OK;
-    kryi_stopping *s = c->stopping;
+    kryi_progress *p = c->progress;
     double residual = c->norm;
 
-    TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
-    while (kryi_stopping_iterates(s)) {
+    TRY(kryi_progress_test(p, p->iteration, residual, c->goal));
+    while (kryi_progress_iterates(p)) {
         TRY(step(self, c, &residual));
-        s->iteration++;
-        TRY(kryi_stopping_test(s, s->iteration, residual, c->goal));
+        p->iteration++;
+        TRY(kryi_progress_test(p, p->iteration, residual, c->goal));
     }
 done:
     return st;

@@ -104,36 +104,36 @@ double kryi_stopping_whole_target(const kryi_stopping *s)
 
 void kryi_stopping_set_target(kryi_stopping *s)
 {
-    s->target = kryi_stopping_whole_target(s);
-    const double share = s->target > 0 ? s->inconsistent / s->target : 0;
-    if (share > 0 && share < 1) s->target *= sqrt((1 - share) * (1 + share));
+    s->progress.target = kryi_stopping_whole_target(s);
+    const double share = s->progress.target > 0 ? s->inconsistent / s->progress.target : 0;
+    if (share > 0 && share < 1) s->progress.target *= sqrt((1 - share) * (1 + share));
 }
 
 /* ---- the convergence history ------------------------------------------------------------- */
 
-static kry_status reserve_history(kryi_stopping *s, int64_t capacity)
+static kry_status reserve_history(kryi_progress *p, int64_t capacity)
 {
-    kry_status st = kryi_realloc((size_t)capacity, sizeof *s->history, &s->history);
-    if (st == KRY_OK) s->history_capacity = capacity;
+    kry_status st = kryi_realloc((size_t)capacity, sizeof *p->history, &p->history);
+    if (st == KRY_OK) p->history_capacity = capacity;
     return st;
 }
 
-kry_status kryi_stopping_reserve(kryi_stopping *s, int64_t max_iter)
+kry_status kryi_progress_reserve(kryi_progress *p, int64_t max_iter)
 {
     enum { MOST = 1 << 20 }; /* a longer history grows as it is written */
     const int64_t capacity = max_iter < MOST ? max_iter + 1 : MOST;
 
-    return capacity > s->history_capacity ? reserve_history(s, capacity) : KRY_OK;
+    return capacity > p->history_capacity ? reserve_history(p, capacity) : KRY_OK;
 }
 
-kry_status kryi_stopping_record(kryi_stopping *s, int64_t iteration, double residual)
+kry_status kryi_progress_record(kryi_progress *p, int64_t iteration, double residual)
 {
     kry_status st = KRY_OK;
 
-    if (iteration >= s->history_capacity) TRY(reserve_history(s, 2 * iteration));
-    s->residual = residual * s->unit;
-    s->history[iteration] = s->residual;
-    s->history_count = iteration + 1;
+    if (iteration >= p->history_capacity) TRY(reserve_history(p, 2 * iteration));
+    p->residual = residual * p->unit;
+    p->history[iteration] = p->residual;
+    p->history_count = iteration + 1;
 done:
     return st;
 }
@@ -146,43 +146,48 @@ void kry_device_set_monitor(kry_device *device, kry_monitor monitor, void *user)
         if (device->team->part[i]) kry_device_set_monitor(device->team->part[i], monitor, user);
 }
 
-kry_status kryi_stopping_call_monitor(kryi_stopping *s, int64_t iteration)
+kry_status kryi_progress_call_monitor(kryi_progress *p, int64_t iteration)
 {
     kry_status st = KRY_OK;
-    const kry_iteration it = { iteration, s->residual, s->target,
-                               kryi_work_clock(s->dev) - s->start };
+    const kry_iteration it = { iteration, p->residual, p->target,
+                               kryi_work_clock(p->dev) - p->start };
     /* All parts of a team have one, or none. */
-    const kry_device *dev = kryi_device_for_copies(s->dev);
-    const kry_monitor monitor = s->inner ? NULL : dev->monitor;
+    const kry_device *dev = kryi_device_for_copies(p->dev);
+    const kry_monitor monitor = p->inner ? NULL : dev->monitor;
     double stop = 0;
 
-    if (!s->monitor && !monitor) return KRY_OK;
+    if (!p->monitor && !monitor) return KRY_OK;
     /* The first of several parts shows it, and so does each rank. One that wants to stop stops all. */
-    if (kryi_layout_reports(&s->dev->layout)) {
-        if (s->monitor) stop = s->monitor(s->monitor_user, &it) != 0;
+    if (kryi_layout_reports(&p->dev->layout)) {
+        if (p->monitor) stop = p->monitor(p->monitor_user, &it) != 0;
         if (monitor && monitor(dev->monitor_user, &it)) stop = 1;
     }
-    TRY(kryi_layout_combine(&s->dev->layout, KRY_MAX, &stop, 1));
-    if (stop != 0) s->monitor_stopped = true;
+    TRY(kryi_layout_combine(&p->dev->layout, KRY_MAX, &stop, 1));
+    if (stop != 0) p->monitor_stopped = true;
 done:
     return st;
 }
 
 /* ---- a solve, and its cycles ------------------------------------------------------------- */
 
+void kryi_progress_begin(kryi_progress *p, int64_t max_iter, bool inner)
+{
+    p->inner = inner;
+    p->start = kryi_work_clock(p->dev);
+    p->max_iter = max_iter;
+    p->unit = 1;
+    p->iteration = p->history_count = p->persistent = 0;
+    p->residual = 0;
+    p->end = KRY_END_NONE, p->end_value = 0;
+    p->monitor_stopped = false;
+    p->breakdowns = 0, p->alternative = false;
+}
+
 void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner)
 {
-    s->inner = inner;
-    s->start = kryi_work_clock(s->dev);
-    s->max_iter = max_iter;
+    kryi_progress_begin(&s->progress, max_iter, inner);
     s->norm_x = 0;
-    s->unit = 1;
-    s->iteration = s->history_count = s->persistent = 0;
-    s->residual = 0;
     s->check_count = 0;
-    s->end = KRY_END_NONE, s->end_value = 0;
-    s->monitor_stopped = false;
-    s->breakdowns = 0, s->alternative = false;
     s->restarts = -1, s->stagnant = 0;
     s->last_true = -1, s->accepted = INFINITY;
     s->gradient = s->last_gradient = INFINITY;
@@ -190,36 +195,36 @@ void kryi_stopping_begin(kryi_stopping *s, int64_t max_iter, bool inner)
     s->best_reported = false;
 }
 
-bool kryi_stopping_iterates(const kryi_stopping *s)
+bool kryi_progress_iterates(const kryi_progress *p)
 {
-    return !s->end && !s->monitor_stopped && s->iteration < s->max_iter;
+    return !p->end && !p->monitor_stopped && p->iteration < p->max_iter;
 }
 
-kry_status kryi_stopping_test(kryi_stopping *s, int64_t entry, double residual, double goal)
+kry_status kryi_progress_test(kryi_progress *p, int64_t entry, double residual, double goal)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_stopping_record(s, entry, residual));
-    TRY(kryi_stopping_call_monitor(s, s->iteration));
-    s->end_value = s->residual;
+    TRY(kryi_progress_record(p, entry, residual));
+    TRY(kryi_progress_call_monitor(p, p->iteration));
+    p->end_value = p->residual;
     if (residual <= goal)
-        s->end = KRY_END_CONVERGED;
+        p->end = KRY_END_CONVERGED;
     else if (!isfinite(residual))
-        s->end = KRY_END_NOT_FINITE;
-    else if (s->residual > KRY_DIVERGED_AT * s->history[0])
-        s->end = KRY_END_DIVERGED;
+        p->end = KRY_END_NOT_FINITE;
+    else if (p->residual > KRY_DIVERGED_AT * p->history[0])
+        p->end = KRY_END_DIVERGED;
 done:
     return st;
 }
 
-void kryi_stopping_retry(kryi_stopping *s, bool barren, bool has_alternative)
+void kryi_progress_retry(kryi_progress *p, bool barren, bool has_alternative)
 {
-    const bool broke = s->end == KRY_END_MATRIX || s->end == KRY_END_PRECOND;
+    const bool broke = p->end == KRY_END_MATRIX || p->end == KRY_END_PRECOND;
 
-    if (!broke || (barren && (!has_alternative || s->alternative))) return;
-    s->alternative = barren;
-    s->end = KRY_END_NONE;
-    s->breakdowns++;
+    if (!broke || (barren && (!has_alternative || p->alternative))) return;
+    p->alternative = barren;
+    p->end = KRY_END_NONE;
+    p->breakdowns++;
 }
 
 /* ---- between cycles ---------------------------------------------------------------------- */
@@ -235,7 +240,8 @@ static bool minimises(const kryi_stopping *s)
  * that its x, being smaller, has taken back. Of cycles that ask for a small drop each, one may fail to. */
 static bool is_worth_restarting(kryi_stopping *s, double t)
 {
-    const bool target_fell = s->residual <= s->cycle_target && s->residual > s->target;
+    const bool target_fell =
+        s->progress.residual <= s->cycle_target && s->progress.residual > s->progress.target;
     const bool halved = target_fell || s->last_true < 0 || t <= 0.5 * s->last_true ||
                         (isfinite(s->gradient) && s->gradient <= 0.5 * s->last_gradient);
 
@@ -248,45 +254,45 @@ static bool is_worth_restarting(kryi_stopping *s, double t)
 bool kryi_stopping_restarts(kryi_stopping *s, double t)
 {
     if (s->check_count < KRY_CHECKS) s->check_count++;
-    s->check[s->check_count - 1] = (kry_true_residual){ s->iteration, t };
-    if (t <= s->target || !isfinite(t) || minimises(s)) return false;
+    s->check[s->check_count - 1] = (kry_true_residual){ s->progress.iteration, t };
+    if (t <= s->progress.target || !isfinite(t) || minimises(s)) return false;
     if (s->restarts < 0) {
         if (s->drop) s->last_true = t;
         return true;
     }
-    if (kryi_stopping_iterates(s)) return true; /* the method wants to restart */
-    return !s->monitor_stopped && s->end == KRY_END_CONVERGED && s->iteration < s->max_iter &&
-           is_worth_restarting(s, t);
+    if (kryi_progress_iterates(&s->progress)) return true; /* the method wants to restart */
+    return !s->progress.monitor_stopped && s->progress.end == KRY_END_CONVERGED &&
+           s->progress.iteration < s->progress.max_iter && is_worth_restarting(s, t);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
 static kry_reason name_breakdown(const kryi_stopping *s, char *why, size_t size)
 {
-    long long k = (long long)s->iteration;
+    long long k = (long long)s->progress.iteration;
 
-    if (s->end == KRY_END_PRECOND || s->end == KRY_END_MATRIX) {
-        const kryi_breakdown *word = s->breakdown[s->end == KRY_END_MATRIX];
-        kryi_print(why, size, "%s = %.3g at iteration %lld %s", word->quantity, s->end_value, k,
-                   word->meaning);
+    if (s->progress.end == KRY_END_PRECOND || s->progress.end == KRY_END_MATRIX) {
+        const kryi_breakdown *word = s->breakdown[s->progress.end == KRY_END_MATRIX];
+        kryi_print(why, size, "%s = %.3g at iteration %lld %s", word->quantity,
+                   s->progress.end_value, k, word->meaning);
         return word->reason;
     }
-    if (s->end == KRY_END_DIVERGED) {
+    if (s->progress.end == KRY_END_DIVERGED) {
         kryi_print(
             why, size,
             "the residual grew from %.3e to %.3e in %lld iterations: the iteration diverges; "
             "take another method, or a smaller omega if it has one",
-            s->history[0], s->end_value, k);
+            s->progress.history[0], s->progress.end_value, k);
         return KRY_DIVERGED;
     }
-    if (s->end == KRY_END_SLOW) {
+    if (s->progress.end == KRY_END_SLOW) {
         kryi_print(why, size,
                    "%.0f iterations in single were not enough to reduce the residual of %.3e by a "
                    "factor of %g",
-                   s->end_value, s->accepted, 1 / s->drop);
+                   s->progress.end_value, s->accepted, 1 / s->drop);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
-    kryi_print(why, size, "the recurrence ran into %g at iteration %lld", s->end_value, k);
+    kryi_print(why, size, "the recurrence ran into %g at iteration %lld", s->progress.end_value, k);
     return KRY_NOT_FINITE;
 }
 
@@ -294,36 +300,36 @@ static kry_reason name_breakdown(const kryi_stopping *s, char *why, size_t size)
  * that meets it proves nothing, unless it is zero. */
 static bool proves_nothing(const kryi_stopping *s, double t)
 {
-    return t > 0 && s->target < s->roundoff * s->norm_b;
+    return t > 0 && s->progress.target < s->roundoff * s->norm_b;
 }
 
 /* Whether the recurrence has come to a residual with which no step can be made. */
 static bool nothing_left(const kryi_stopping *s)
 {
-    return s->residual <= DBL_EPSILON * DBL_EPSILON * s->norm_b;
+    return s->progress.residual <= DBL_EPSILON * DBL_EPSILON * s->norm_b;
 }
 
 /* Why no other cycle is worth it. */
 static kry_reason find_reason(const kryi_stopping *s, double t, char *why, size_t size)
 {
-    long long k = (long long)s->iteration;
+    long long k = (long long)s->progress.iteration;
 
     if (s->norm_b == 0) {
         snprintf(why, size, "b is zero, and so is x");
         return KRY_CONVERGED_ZERO;
     }
-    if (t <= s->target && proves_nothing(s, t)) {
+    if (t <= s->progress.target && proves_nothing(s, t)) {
         kryi_print(why, size,
                    "||b - A x|| is computed as %.3e, but rounding alone may make %.1e of ||b|| = "
                    "%.3e: the target of %.3e (atol) is too small to be verified",
-                   t, s->roundoff * s->norm_b, s->norm_b, s->target);
+                   t, s->roundoff * s->norm_b, s->norm_b, s->progress.target);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
-    if (t <= s->target && s->restarts < 0) {
+    if (t <= s->progress.target && s->restarts < 0) {
         kryi_print(why, size, "the guess has ||b - A x|| = %.3e already", t);
         return KRY_CONVERGED_GUESS;
     }
-    if (t <= s->target) {
+    if (t <= s->progress.target) {
         kryi_print(why, size, "||b - A x|| = %.3e", t);
         return KRY_CONVERGED;
     }
@@ -341,7 +347,7 @@ static kry_reason find_reason(const kryi_stopping *s, double t, char *why, size_
             "||b - A x|| = %.3e, wanted %.3e, though ||A'r|| is %.1e ||A|| ||r||: A is "
             "singular and x a least-squares solution, or ill-conditioned: scale its columns, "
             "or take a smaller rtol",
-            t, s->target, s->gradient);
+            t, s->progress.target, s->gradient);
         return KRY_INCONSISTENT;
     }
     if (minimises(s)) {
@@ -351,26 +357,28 @@ static kry_reason find_reason(const kryi_stopping *s, double t, char *why, size_
                    s->gradient, t);
         return KRY_CONVERGED_LEAST_SQUARES;
     }
-    if (s->monitor_stopped) {
+    if (s->progress.monitor_stopped) {
         snprintf(why, size, "the monitor asked to stop at iteration %lld", k);
         return KRY_MONITOR_STOP;
     }
-    if (s->criteria.test == KRY_STOP_NEVER && (!s->end || nothing_left(s))) {
+    if (s->criteria.test == KRY_STOP_NEVER && (!s->progress.end || nothing_left(s))) {
         kryi_print(why, size, "%lld iteration%s, as asked: ||b - A x|| = %.3e", k,
                    k == 1 ? "" : "s", t);
         return KRY_ITERATIONS_DONE;
     }
-    const bool limited = s->end == KRY_END_MATRIX && s->breakdown[1]->reason == KRY_ILL_CONDITIONED;
-    if (s->end == KRY_END_CONVERGED || (s->end && !limited && s->last_true >= 0 && !s->drop)) {
+    const bool limited =
+        s->progress.end == KRY_END_MATRIX && s->breakdown[1]->reason == KRY_ILL_CONDITIONED;
+    if (s->progress.end == KRY_END_CONVERGED ||
+        (s->progress.end && !limited && s->last_true >= 0 && !s->drop)) {
         kryi_print(why, size,
                    "the recurrence claims %.3e, but ||b - A x|| stays at %.3e: the limit of "
                    "this precision for this matrix",
-                   s->residual, t);
+                   s->progress.residual, t);
         return KRY_TRUE_RESIDUAL_STAGNATED;
     }
-    if (s->end) return name_breakdown(s, why, size);
+    if (s->progress.end) return name_breakdown(s, why, size);
     kryi_print(why, size, "%lld iteration%s not enough: ||b - A x|| = %.3e, wanted %.3e", k,
-               k == 1 ? " was" : "s were", t, s->target);
+               k == 1 ? " was" : "s were", t, s->progress.target);
     return KRY_ITERATION_LIMIT;
 }
 
@@ -379,24 +387,24 @@ void kryi_stopping_end(const kryi_stopping *s, double t, kry_result *res)
     char why[sizeof res->why];
 
     res->reason = find_reason(s, t, why, sizeof why);
-    if (s->breakdowns)
+    if (s->progress.breakdowns)
         snprintf(res->why, sizeof res->why, "%.340s; %d breakdown%s, then a new beginning", why,
-                 s->breakdowns, s->breakdowns > 1 ? "s" : "");
+                 s->progress.breakdowns, s->progress.breakdowns > 1 ? "s" : "");
     else
         snprintf(res->why, sizeof res->why, "%s", why);
-    res->iterations = s->iteration;
+    res->iterations = s->progress.iteration;
     res->restarts = s->restarts > 0 ? s->restarts : 0;
     res->norm_b = s->norm_b;
-    res->target = s->target;
+    res->target = s->progress.target;
     res->norm_A = s->found_norm_A, res->condition = s->condition;
-    res->residual = s->history_count ? s->residual : t;
+    res->residual = s->progress.history_count ? s->progress.residual : t;
     res->true_residual = t;
-    res->history = s->history;
-    res->history_count = s->history_count;
-    res->history_every = s->history_every;
+    res->history = s->progress.history;
+    res->history_count = s->progress.history_count;
+    res->history_every = s->progress.history_every;
     res->checks = s->check;
     res->check_count = s->check_count;
-    res->solve_seconds = kryi_work_clock(s->dev) - s->start;
+    res->solve_seconds = kryi_work_clock(s->progress.dev) - s->progress.start;
 }
 
 /* The whole target, and whether b - A x has a part along the null space that no x explains. */
@@ -427,7 +435,7 @@ static void check_consistency(const kryi_stopping *s, double along, kry_result *
 
 void kryi_stopping_verdict(kryi_stopping *s, double t, double along, bool other, kry_result *res)
 {
-    const bool met = t <= s->target && !proves_nothing(s, t);
+    const bool met = t <= s->progress.target && !proves_nothing(s, t);
     const bool claims = res->reason == KRY_CONVERGED || res->reason == KRY_CONVERGED_GUESS;
 
     res->true_residual = t;
@@ -438,7 +446,8 @@ void kryi_stopping_verdict(kryi_stopping *s, double t, double along, bool other,
     } else if (!met && claims) {
         res->reason = KRY_TRUE_RESIDUAL_STAGNATED;
         kryi_print(res->why, sizeof res->why,
-                   "||b - A x|| = %.3e of the x that is returned, wanted %.3e", t, s->target);
+                   "||b - A x|| = %.3e of the x that is returned, wanted %.3e", t,
+                   s->progress.target);
     } else if (other && !s->best_reported) {
         size_t used = strlen(res->why);
         snprintf(res->why + used, sizeof res->why - used, "; x is the best that was seen");

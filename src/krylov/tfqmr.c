@@ -95,7 +95,7 @@ static kry_status check_residual(void *self)
     tfqmr *S = self;
 
     TRY(first_half(S, true));
-    if (kryi_stopping_shows_x(S->W.poll.c->stopping))
+    if (S->W.poll.c->progress->shows_x)
         TRY(kryi_krylov_add(S->W.K, S->y, S->t, S->W.poll.c->x)); /* for the monitor */
 done:
     return st;
@@ -107,7 +107,7 @@ static kry_status begin(tfqmr *S, kryi_cycle *c)
     kry_status st = KRY_OK;
     kry_vec *empty[] = { S->v, S->d, S->u2, S->y };
 
-    const bool random = c->stopping->alternative;
+    const bool random = c->progress->alternative;
 
     TRY(kry_vec_copy(c->r, S->w));
     TRY(kry_vec_copy(c->r, S->y1));
@@ -143,7 +143,7 @@ static kry_status tfqmr_cycle(void *self, kryi_cycle *c)
         TRY(image(S));
     }
     TRY(kryi_krylov_add(S->W.K, S->y, S->t, S->W.poll.c->x));
-    kryi_stopping_retry(c->stopping, c->stopping->iteration == S->W.poll.start, true);
+    kryi_progress_retry(c->progress, c->progress->iteration == S->W.poll.start, true);
 done:
     return st;
 }
