@@ -85,5 +85,10 @@ kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type typ
                                         const kryi_device_csr *A, kryi_device_coarser *c);
 kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
                                      const kryi_device_csr *A, kryi_device_coarser *c);
+/* Coarse unknowns whose basis function is zero or is mapped to zero get an equation of their own in A = R F P. rounding: of
+ * p'Dp, by which p'Fp is measured. fine: D, the diagonal of F. Waits.
+ * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
+kry_status kryi_device_regularise(const char *who, int level, double rounding, cl_mem fine,
+                                  const kryi_device_csr *R, kryi_device_csr *A);
 
 #endif

@@ -90,17 +90,17 @@ typedef struct basis {
     cl_mem alone, found;
 } basis;
 
-static kry_status look(const kryi_device_coarser *c, double rounding, const basis *b,
-                       cl_int found[2])
+static kry_status look(const kryi_device_csr *R, const kryi_device_csr *A, double rounding,
+                       const basis *b, cl_int found[2])
 {
     kry_status st = KRY_OK;
-    const cl_int rows = (cl_int)c->A.rows;
-    const kry_arg args[] = { ARG(rows),     ARG(rounding), ARG(c->R.row_ptr), ARG(c->R.col),
-                             ARG(c->R.val), ARG(b->fine),  ARG(c->A.row_ptr), ARG(b->coarse),
+    const cl_int rows = (cl_int)A->rows;
+    const kry_arg args[] = { ARG(rows),     ARG(rounding), ARG(R->row_ptr), ARG(R->col),
+                             ARG(R->val),   ARG(b->fine),  ARG(A->row_ptr), ARG(b->coarse),
                              ARG(b->alone), ARG(b->found) };
 
-    TRY(kryi_device_rows(c->A.dev, stem, "coarser_regularise", c->A.rows, args, COUNT(args)));
-    TRY(kryi_buffer_read(c->A.dev, b->found, 0, 2 * sizeof *found, found));
+    TRY(kryi_device_rows(A->dev, stem, "coarser_regularise", A->rows, args, COUNT(args)));
+    TRY(kryi_buffer_read(A->dev, b->found, 0, 2 * sizeof *found, found));
 done:
     return st;
 }
@@ -113,35 +113,47 @@ static kry_status decouple(const kryi_device_csr *A, const basis *b)
     return kryi_device_rows(A->dev, stem, "coarser_decouple", A->rows, args, COUNT(args));
 }
 
-/* Coarse unknowns that stand for nothing get an equation of their own. */
-static kry_status regularise(const char *who, int level, double rounding, const kryi_device_csr *A,
-                             kryi_device_coarser *c)
+kry_status kryi_device_regularise(const char *who, int level, double rounding, cl_mem fine,
+                                  const kryi_device_csr *R, kryi_device_csr *A)
 {
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     static const cl_int nothing[2] = { INT_MAX, 0 };
     cl_int found[2];
     double entry = 0;
-    basis b = { 0 };
+    basis b = { .fine = fine };
 
-    TRY(kryi_device_diagonal(A, &b.fine));
-    TRY(kryi_device_diagonal(&c->A, &b.coarse));
-    TRY(kryi_buffer_create(dev, (size_t)c->A.rows * sizeof(cl_int), &b.alone));
+    TRY(kryi_device_diagonal(A, &b.coarse));
+    TRY(kryi_buffer_create(dev, (size_t)A->rows * sizeof(cl_int), &b.alone));
     TRY(kryi_buffer_create(dev, sizeof nothing, &b.found));
     TRY(kryi_buffer_write_later(dev, b.found, 0, sizeof nothing, nothing));
-    TRY(look(c, rounding, &b, found));
+    TRY(look(R, A, rounding, &b, found));
     if (found[0] < INT_MAX)
         TRY(kryi_buffer_read(dev, b.coarse, (size_t)found[0] * sizeof entry, sizeof entry, &entry));
     CHECK(found[0] == INT_MAX, KRY_ERR_ARGUMENT,
           "%s: the matrix is not positive definite: unknown %d of level %d has the diagonal "
           "entry %g",
           who, found[0], level, entry);
-    if (found[1]) TRY(decouple(&c->A, &b));
+    if (found[1]) TRY(decouple(A, &b));
 done:
     kryi_buffer_release(dev, &b.found);
     kryi_buffer_release(dev, &b.alone);
     kryi_buffer_release(dev, &b.coarse);
-    kryi_buffer_release(dev, &b.fine);
+    return st;
+}
+
+/* Make c->A fit for what comes below it. A: the finer one. */
+static kry_status mend(const char *who, int level, kry_type type, const kryi_device_csr *A,
+                       kryi_device_coarser *c)
+{
+    kry_status st = KRY_OK;
+    cl_mem fine = NULL;
+
+    TRY(mirror(&c->A));
+    TRY(kryi_device_diagonal(A, &fine));
+    TRY(kryi_device_regularise(who, level, kryi_coarser_rounding(type), fine, &c->R, &c->A));
+done:
+    kryi_buffer_release(A->dev, &fine);
     return st;
 }
 
@@ -156,8 +168,7 @@ kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type typ
     kryi_buffer_release(A->dev, &c->AP.val);
     if (A->dev->info.cpu_kernels)
         kryi_device_csr_release(&c->AP); /* memory is dearer than a pass */
-    TRY(mirror(&c->A));
-    TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
+    TRY(mend(who, level, type, A, c));
 done:
     return st;
 }
@@ -184,8 +195,7 @@ kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
     TRY(kryi_device_csr_product_again(&c->R, &c->AP, true, &c->A));
     kryi_buffer_release(A->dev, &c->AP.val);
     if (A->dev->info.cpu_kernels) kryi_device_csr_release(&c->AP);
-    TRY(mirror(&c->A));
-    TRY(regularise(who, level, kryi_coarser_rounding(type), A, c));
+    TRY(mend(who, level, type, A, c));
 done:
     return st;
 }

@@ -1,162 +1,80 @@
 /* part_coarser.c - P'A P on a team: a part's rows of it, those of its own coarse unknowns. */
+#include "amg/amg_device.h"
 #include "amg/part_levels.h"
-#include "operator/halo.h"
-#include <math.h>
 #include <stdlib.h>
 
 void kryi_part_coarser_release(kryi_part_coarser *c)
 {
-    kryi_part_rows_release(&c->A);
-    kryi_part_rows_release(&c->R);
-    kryi_part_rows_release(&c->P);
+    kryi_dist_release(&c->A);
+    kryi_dist_release(&c->R);
+    kryi_dist_release(&c->P);
     free(c->near_null_space);
     c->near_null_space = NULL;
 }
 
-/* placed := P with places for its columns. */
-static kry_status place_rows(const kryi_part_rows *P, kryi_csr *joined, kryi_placed_rows *placed)
+/* kryi_device_regularise of the own entries of c->A, which takes level and rounding. d: the diagonal of the finer A. */
+static kry_status regularise(int level, double rounding, kry_device *beside, const double *d,
+                             kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    const kryi_part_columns c = { P->first, P->own.cols, P->places, P->place };
-
-    TRY(kryi_csr_beside(&P->own, &P->far, joined));
-    TRY(kryi_part_columns_place(joined, &c, placed));
-done:
-    return st;
-}
-
-/* R->far := the transpose of the other parts' rows, as far as they have entries in this part's columns. */
-static kry_status transpose_theirs(const kryi_placed_rows *theirs, const kryi_part_rows *P,
-                                   kryi_csr *far)
-{
-    kry_status st = KRY_OK;
-    const kryi_placed_rows nothing = { .row_ptr = (int64_t[]){ 0 } };
-    const kryi_part_columns own = { .first = P->first, .own = P->own.cols };
-    kryi_part_columns all = { 0 };
+    kry_device *dev = NULL;
     kryi_csr rows = { 0 };
-    kryi_part_rows split = { 0 };
+    kryi_device_csr R = { 0 }, A = { 0 };
+    cl_mem fine = NULL;
 
-    TRY(kryi_part_columns_find((const kryi_placed_rows *const[]){ theirs, &nothing }, own.first,
-                               own.own, &all));
-    TRY(kryi_part_columns_stack(theirs, &nothing, &all, &rows));
-    TRY(kryi_part_columns_split(&rows, &all, &split));
-    TRY(kryi_csr_transpose(&split.own, far));
+    if (!c->A.own.rows) return KRY_OK;
+    TRY(kryi_amg_host(kryi_amg_who, beside, &dev));
+    TRY(kryi_csr_beside(&c->R.own, &c->R.far, &rows));
+    TRY(kryi_device_csr_upload(dev, &rows, &R));
+    TRY(kryi_device_csr_upload(dev, &c->A.own, &A));
+    TRY(kryi_buffer_upload(dev, (size_t)rows.cols * sizeof *d, d, &fine));
+    TRY(kryi_device_regularise(kryi_amg_who, level, rounding, fine, &R, &A));
+    TRY(kryi_buffer_read(dev, A.val, 0, (size_t)A.nnz * sizeof *d, c->A.own.val));
 done:
-    kryi_part_rows_release(&split);
+    if (dev) kryi_buffer_release(dev, &fine);
+    kryi_device_csr_release(&A);
+    kryi_device_csr_release(&R);
     kryi_csr_release(&rows);
-    free(all.place);
-    return st;
-}
-
-/* C := M N of all parts in this part's rows. N: the rows that are here, and those that the halo brings, with the
- * columns of P; c: those of C. */
-static kry_status multiply(const kryi_part_rows *M, const kryi_placed_rows *const N[2],
-                           const kryi_part_rows *P, kryi_part_columns *c, kryi_csr *C)
-{
-    kry_status st = KRY_OK;
-    kryi_csr left = { 0 }, right = { 0 };
-
-    TRY(kryi_part_columns_find(N, P->first, P->own.cols, c));
-    TRY(kryi_csr_beside(&M->own, &M->far, &left));
-    TRY(kryi_part_columns_stack(N[0], N[1], c, &right));
-    TRY(kryi_csr_multiply(&left, &right, C));
-done:
-    kryi_csr_release(&right);
-    kryi_csr_release(&left);
-    return st;
-}
-
-/* Unknown i is left alone. */
-static void decouple(kryi_csr *A, int64_t i)
-{
-    double *val = A->val;
-
-    for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-        const int64_t mirror = kryi_csr_find(A, A->col[e], i);
-        val[e] = val[mirror] = A->col[e] == i;
-    }
-}
-
-/* A coarse unknown whose basis function p is zero, or is mapped to zero, gets an equation of its own in A. rounding: of p'Dp, D the
- * diagonal d of the finer matrix, which p'Ap is measured by. level: for messages.
- * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */
-static kry_status regularise(const char *who, int level, double rounding, const double *d,
-                             const kryi_csr *R, kryi_csr *A)
-{
-    kry_status st = KRY_OK;
-    const double *p = R->val;
-
-    for (int64_t i = 0; i < A->rows; i++) {
-        const double entry = kryi_csr_entry(A, i, i);
-        double size = 0;
-        for (int64_t e = R->row_ptr[i]; e < R->row_ptr[i + 1]; e++)
-            size += p[e] * p[e] * d[R->col[e]];
-        CHECK(isfinite(entry) && entry >= -100 * rounding * size, KRY_ERR_ARGUMENT,
-              "%s: the matrix is not positive definite: unknown %lld of level %d has the diagonal "
-              "entry %g",
-              who, (long long)i, level, entry);
-        if (entry <= rounding * size && kryi_row_length(A, i) > 0) decouple(A, i);
-    }
-done:
+    kry_device_release(&dev);
     return st;
 }
 
 /* Make the own entries of the coarser matrix fit for what comes below, and symmetric to the bit. */
-static kry_status mend(const char *who, int level, kry_type type, const kryi_part_level *from,
-                       kryi_part_coarser *c)
+static kry_status mend(int level, kry_type type, const kryi_dist *A, kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    kryi_csr R = { 0 };
     kryi_csr_mismatch m;
-    double *mine = NULL, *theirs = NULL;
-    const int64_t n = from->A->own.rows, far = from->A->far.cols;
+    double *d = NULL;
 
-    TRY(kryi_csr_beside(&c->R.own, &c->R.far, &R));
-    TRY(kryi_part_diagonals(from, &mine, &theirs));
-    TRY(kryi_realloc((size_t)(n + far), sizeof *mine, &mine));
-    for (int64_t i = 0; i < far; i++) mine[n + i] = theirs[i];
-    TRY(regularise(who, level, kryi_coarser_rounding(type), mine, &R, &c->A.own));
+    TRY(kryi_part_diagonals(A, &d));
+    TRY(regularise(level, kryi_coarser_rounding(type), kryi_halo_links_of(A->halo).dev, d, c));
     TRY(kryi_csr_symmetrise(&c->A.own, type == KRY_F32 ? 1e-5 : 1e-8, &m));
     CHECK(
         m.i < 0, KRY_ERR_ARGUMENT,
         "%s: the matrix is not symmetric: level %d has %g at row %lld, column %lld of a part, and "
         "%g at their mirror image",
-        who, level, m.lower, (long long)m.i, (long long)m.j, m.upper);
+        kryi_amg_who, level, m.lower, (long long)m.i, (long long)m.j, m.upper);
 done:
-    free(theirs);
-    free(mine);
-    kryi_csr_release(&R);
+    free(d);
     return st;
 }
 
-kry_status kryi_part_multiply(const char *who, int level, kry_type type,
-                              const kryi_part_level *from, kryi_part_coarser *c)
+kry_status kryi_part_multiply(int level, kry_type type, const kryi_dist *A, kryi_part_coarser *c)
 {
     kry_status st = KRY_OK;
-    kryi_csr P = { 0 }, AP = { 0 }, RAP = { 0 };
-    kryi_placed_rows mine = { 0 }, theirs = { 0 }, ap = { 0 }, their_ap = { 0 };
-    kryi_part_columns of_ap = { 0 }, of_rap = { 0 };
+    kryi_dist AP = { 0 }, their_P = { 0 }, their_AP = { 0 };
 
-    TRY(place_rows(&c->P, &P, &mine));
-    TRY(kryi_halo_fetch_rows(from->halo, &mine, &theirs));
+    TRY(kryi_dist_fetch(A, &c->P, &their_P));
+    c->R.first = A->first;
     TRY(kryi_csr_transpose(&c->P.own, &c->R.own));
-    TRY(transpose_theirs(&theirs, &c->P, &c->R.far));
-    TRY(multiply(from->A, (const kryi_placed_rows *const[]){ &mine, &theirs }, &c->P, &of_ap, &AP));
-    TRY(kryi_part_columns_place(&AP, &of_ap, &ap));
-    TRY(kryi_halo_fetch_rows(from->halo, &ap, &their_ap));
-    TRY(multiply(&c->R, (const kryi_placed_rows *const[]){ &ap, &their_ap }, &c->P, &of_rap, &RAP));
-    TRY(kryi_part_columns_split(&RAP, &of_rap, &c->A));
-    c->A.first = c->P.first;
-    TRY(mend(who, level, type, from, c));
+    TRY(kryi_csr_transpose(&their_P.own, &c->R.far));
+    TRY(kryi_dist_multiply(A, &c->P, &their_P, &AP));
+    TRY(kryi_dist_fetch(A, &AP, &their_AP));
+    TRY(kryi_dist_multiply(&c->R, &AP, &their_AP, &c->A));
+    TRY(mend(level, type, A, c));
 done:
-    free(of_rap.place);
-    free(of_ap.place);
-    kryi_placed_rows_release(&their_ap);
-    free(ap.place);
-    kryi_placed_rows_release(&theirs);
-    free(mine.place);
-    kryi_csr_release(&RAP);
-    kryi_csr_release(&AP);
-    kryi_csr_release(&P);
+    kryi_dist_release(&their_AP);
+    kryi_dist_release(&AP);
+    kryi_dist_release(&their_P);
     return st;
 }

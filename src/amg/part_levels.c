@@ -11,7 +11,6 @@
 #include "amg/amg_device.h"
 #include "matrix/matrix.h"
 #include "multigrid/hierarchy.h"
-#include "operator/halo.h"
 #include "precond/rows.h"
 #include <math.h>
 #include <stdlib.h>
@@ -20,26 +19,26 @@
 /* ---- the rows of the finest level ------------------------------------------------------------ */
 
 /* rows := those of a share A. Collective. Waits. */
-static kry_status read_rows(const char *who, const kry_op *A, kryi_part_rows *rows)
+static kry_status read_rows(const kry_op *A, kryi_dist *rows)
 {
     kry_status st = KRY_OK;
     const kryi_coupled *C = kryi_coupled_of(A);
     double *inverse = NULL;
     int64_t total;
 
-    *rows = (kryi_part_rows){ 0 };
     CHECK(C && !C->kind, KRY_ERR_UNSUPPORTED,
-          "%s: '%s' on a team is no stored matrix; kry_mg_create takes grids", who, A->table->kind);
-    TRY(kryi_rows_read(who, A, &rows->own));
+          "%s: '%s' on a team is no stored matrix; kry_mg_create takes grids", kryi_amg_who,
+          A->table->kind);
+    TRY(kryi_rows_read(kryi_amg_who, A, &rows->own));
     TRY(kryi_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));
-    TRY(kryi_rows_symmetrise(who, A, &rows->own, inverse));
+    TRY(kryi_rows_symmetrise(kryi_amg_who, A, &rows->own, inverse));
     TRY(kryi_csr_copy(&C->far, &rows->far));
     TRY(kryi_csr_convert(&rows->far, KRY_F64));
     TRY(kryi_layout_rows(&A->dev->layout, rows->own.rows, &rows->first, &total));
+    rows->halo = kryi_halo_retain(C->halo);
 done:
     free(inverse);
-    if (st < 0) kryi_part_rows_release(rows);
-    return st;
+    return st; /* the caller releases rows */
 }
 
 /* ---- what all parts look like -------------------------------------------------------------------- */
@@ -139,26 +138,24 @@ static kry_status far_in(kry_type type, const kryi_csr *from, kryi_csr *far)
     return st < 0 ? st : kryi_csr_convert(far, type);
 }
 
-/* op := the operator of these rows, which takes rows->place over. halo: of its far columns; taken over even if it fails.
- * Waits. */
-static kry_status create_operator(kryi_keep keep, unsigned traits, kryi_part_rows *rows,
-                                  kryi_halo *halo, kry_op **op)
+/* op := the operator of these rows, which takes their place and halo over, even if it fails. Waits. */
+static kry_status create_operator(kryi_keep keep, unsigned traits, kryi_dist *rows, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_coupled made = { .traits = traits, .halo = halo };
-    kry_device *dev = kryi_halo_links_of(halo).dev;
+    kryi_coupled made = { .traits = traits, .halo = rows->halo, .place = rows->place };
     kry_op *own = NULL;
 
-    TRY(kryi_rounded_operator(dev, keep, &rows->own, traits, &own));
+    rows->halo = NULL, rows->place = NULL;
+    TRY(kryi_rounded_operator(kryi_halo_links_of(made.halo).dev, keep, &rows->own, traits, &own));
     TRY(far_in(keep.type, &rows->far, &made.far));
     made.own = own;
-    made.place = rows->place, rows->place = NULL;
     st = kryi_coupled_create(&made, false, op);
-    made.halo = NULL, made.far = (kryi_csr){ 0 };
+    made = (kryi_coupled){ 0 };
     TRY(st);
     TRY(kryi_coupled_store(*op, NULL, kryi_coupled_of(*op)->far.val));
 done:
     kryi_halo_release(&made.halo);
+    free(made.place);
     kryi_csr_release(&made.far);
     kry_op_release(&own);
     if (st < 0) kry_op_release(op);
@@ -166,7 +163,7 @@ done:
 }
 
 /* New numbers at the same places. */
-static kry_status store_operator(kry_op *op, const kryi_part_rows *rows)
+static kry_status store_operator(kry_op *op, const kryi_dist *rows)
 {
     kry_status st = KRY_OK;
     kryi_csr far = { 0 };
@@ -194,17 +191,15 @@ static void part_levels_destroy(void *self)
 
 /* The level that the set-up is at. */
 typedef struct stand {
-    kry_op *A; /* NULL: not made yet, of `rows` and `halo` */
-    kryi_part_rows rows;
-    kryi_halo *halo;
+    kry_op *A; /* NULL: not made yet, of `rows` */
+    kryi_dist rows;
     double *near_null_space; /* this part's rows, row by row */
     int64_t total;           /* unknowns of all parts */
 } stand;
 
 static void stand_release(stand *s)
 {
-    kryi_halo_release(&s->halo);
-    kryi_part_rows_release(&s->rows);
+    kryi_dist_release(&s->rows);
     kry_op_release(&s->A);
     free(s->near_null_space);
     *s = (stand){ 0 };
@@ -231,15 +226,14 @@ static kry_status coarsen(part_levels *L, kryi_coarsen *c, const stand *s, kryi_
                           int64_t *total)
 {
     kry_status st = KRY_OK;
-    const kryi_part_level level = { &s->rows, s->A ? kryi_coupled_of(s->A)->halo : s->halo };
     kryi_part_kept kept = { 0 };
 
-    TRY(kryi_part_aggregate(c, &level, s->near_null_space, &kept, &to->near_null_space));
-    *total = kept.first[kept.parts];
+    TRY(kryi_part_aggregate(c, &s->rows, s->near_null_space, &kept, &to->near_null_space));
+    *total = kept.first[kryi_layout_size(&L->A->dev->layout)];
     if ((double)*total >= 0.9 * (double)s->total) *total = 0;
     if (!*total) goto done;
-    TRY(kryi_part_prolongation(&level, &kept, &to->P));
-    TRY(kryi_part_multiply(kryi_amg_who, ++c->level, L->A->shape.type, &level, to));
+    TRY(kryi_part_prolongation(&s->rows, &kept, &to->P));
+    TRY(kryi_part_multiply(++c->level, L->A->shape.type, &s->rows, to));
     TRY(count_entries(L, c->level, *total, to));
     L->kept[L->count++] = kept, kept = (kryi_part_kept){ 0 };
     c->block = c->vectors;
@@ -248,13 +242,10 @@ done:
     return st;
 }
 
-/* The halo of rows with columns on the level below level i. */
-static kry_status make_halo(const part_levels *L, int i, const kryi_part_rows *rows,
-                            kryi_halo **halo)
+/* The halo of rows with columns on the coarsest level so far. Collective. */
+static kry_status connect(const part_levels *L, kryi_dist *rows)
 {
-    const kryi_part_kept *kept = &L->kept[i];
-    const kryi_places want = { kept->parts, kept->first, rows->places, rows->place };
-    return kryi_halo_create_for(L->A->dev, L->A->shape.type, &want, halo);
+    return kryi_dist_connect(L->A->dev, L->A->shape.type, L->kept[L->count - 1].first, rows);
 }
 
 static kry_status add_level(const part_levels *L, kryi_hierarchy *H, kry_op *A,
@@ -262,12 +253,11 @@ static kry_status add_level(const part_levels *L, kryi_hierarchy *H, kry_op *A,
 {
     kry_status st = KRY_OK;
     kryi_level level = { .A = A };
-    kryi_halo *halo;
 
-    TRY(make_halo(L, L->count - 1, &to->P, &halo));
-    TRY(create_operator(L->keep, 0, &to->P, halo, &level.P));
-    TRY(kryi_halo_like(kryi_coupled_of(A)->halo, L->A->shape.type, &halo));
-    TRY(create_operator(L->keep, 0, &to->R, halo, &level.R));
+    TRY(connect(L, &to->P));
+    TRY(create_operator(L->keep, 0, &to->P, &level.P));
+    TRY(kryi_halo_like(kryi_coupled_of(A)->halo, L->A->shape.type, &to->R.halo));
+    TRY(create_operator(L->keep, 0, &to->R, &level.R));
     TRY(kryi_hierarchy_add(H, &level));
 done:
     kry_op_release(&level.R);
@@ -281,21 +271,13 @@ static kry_status move_on(const part_levels *L, stand *s, int64_t total, kryi_pa
     kry_status st = KRY_OK;
 
     stand_release(s);
-    TRY(make_halo(L, L->count - 1, &to->A, &s->halo));
-    s->rows = to->A, to->A = (kryi_part_rows){ 0 };
+    TRY(connect(L, &to->A));
+    s->rows = to->A, to->A = (kryi_dist){ 0 };
     s->near_null_space = to->near_null_space, to->near_null_space = NULL;
     s->total = total;
     kryi_part_coarser_release(to);
 done:
     return st;
-}
-
-/* The operator of a level below the finest. */
-static kry_status make_operator(kryi_keep keep, stand *s)
-{
-    kryi_halo *halo = s->halo;
-    s->halo = NULL;
-    return create_operator(keep, KRY_SYMMETRIC, &s->rows, halo, &s->A);
 }
 
 /* The levels from s on that have a coarser one; s := the one that has none. */
@@ -308,7 +290,7 @@ static kry_status make_levels(part_levels *L, kryi_hierarchy *H, kryi_coarsen *c
     for (int64_t total = 1; total;) {
         total = 0;
         if (s->total > L->gather && L->levels - L->count > 1) TRY(coarsen(L, c, s, &to, &total));
-        if (!s->A) TRY(make_operator(total ? L->keep : digits, s));
+        if (!s->A) TRY(create_operator(total ? L->keep : digits, KRY_SYMMETRIC, &s->rows, &s->A));
         if (!total) break;
         TRY(add_level(L, H, s->A, &to));
         TRY(move_on(L, s, total, &to));
@@ -410,7 +392,7 @@ static kry_status add_parts(part_levels *L, kryi_hierarchy *H, const kry_amg_par
     kry_vec *improved = NULL;
     double bound;
 
-    TRY(read_rows(kryi_amg_who, L->A, &s->rows));
+    TRY(read_rows(L->A, &s->rows));
     TRY(look_at_all(L->A, p, &sight));
     TRY(find_bound(L->A, &bound));
     L->own = kryi_csr_nnz(&s->rows.own);
@@ -464,14 +446,14 @@ done:
 /* ---- new numbers ----------------------------------------------------------------------------------- */
 
 /* to := what level i becomes, whose rows are A. */
-static kry_status renew_level(const part_levels *L, kryi_hierarchy *H, int i,
-                              const kryi_part_rows *A, kryi_part_coarser *to)
+static kry_status renew_level(const part_levels *L, kryi_hierarchy *H, int i, kryi_dist *A,
+                              kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
-    const kryi_part_level level = { A, kryi_coupled_of(kryi_hierarchy_level(H, i)->A)->halo };
 
-    TRY(kryi_part_prolongation(&level, &L->kept[i], &to->P));
-    TRY(kryi_part_multiply(kryi_amg_who, i + 1, L->A->shape.type, &level, to));
+    if (!A->halo) A->halo = kryi_halo_retain(kryi_coupled_of(kryi_hierarchy_level(H, i)->A)->halo);
+    TRY(kryi_part_prolongation(A, &L->kept[i], &to->P));
+    TRY(kryi_part_multiply(i + 1, L->A->shape.type, A, to));
 done:
     return st;
 }
@@ -491,12 +473,12 @@ done:
 static kry_status renew_parts(part_levels *L, kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
-    kryi_part_rows rows = { 0 };
+    kryi_dist rows = { 0 };
     kryi_part_coarser *to = NULL;
     double bound;
 
     TRY(kryi_alloc((size_t)L->count, sizeof *to, &to));
-    TRY(read_rows(kryi_amg_who, L->A, &rows));
+    TRY(read_rows(L->A, &rows));
     TRY(find_bound(L->A, &bound));
     CHECK(kryi_csr_nnz(&rows.own) == L->own, KRY_ERR_ARGUMENT,
           "%s: %lld entries of the matrix are not zero, which were %lld at its set-up; make the "
@@ -508,7 +490,7 @@ static kry_status renew_parts(part_levels *L, kryi_hierarchy *H)
 done:
     for (int i = 0; to && i < L->count; i++) kryi_part_coarser_release(&to[i]);
     free(to);
-    kryi_part_rows_release(&rows);
+    kryi_dist_release(&rows);
     return st;
 }
 

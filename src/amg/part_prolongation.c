@@ -1,6 +1,5 @@
 /* part_prolongation.c - the prolongation of smoothed aggregation on a team: smoothed.c, of a part's rows. */
 #include "amg/part_levels.h"
-#include "operator/halo.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +9,13 @@ void kryi_part_kept_release(kryi_part_kept *k)
     free(k->first);
     free(k->far);
     free(k->strong);
-    kryi_csr_release(&k->T);
+    kryi_dist_release(&k->T);
     *k = (kryi_part_kept){ 0 };
 }
 
-static kryi_layout *layout_of(const kryi_part_level *L)
+static kryi_layout *layout_of(const kryi_dist *A)
 {
-    return &kryi_halo_links_of(L->halo).dev->layout;
-}
-
-/* theirs := the rows of the others that go with the halo, of a matrix of which this part has the rows M, in its columns. */
-static kry_status fetch_own(const kryi_part_level *L, const kryi_csr *M, int64_t first,
-                            kryi_placed_rows *mine, kryi_placed_rows *theirs)
-{
-    kry_status st = KRY_OK;
-    const kryi_part_columns own = { .first = first, .own = M->cols };
-
-    TRY(kryi_part_columns_place(M, &own, mine));
-    TRY(kryi_halo_fetch_rows(L->halo, mine, theirs));
-done:
-    return st;
+    return &kryi_halo_links_of(A->halo).dev->layout;
 }
 
 /* ---- aggregates ---------------------------------------------------------------------------------- */
@@ -39,7 +25,7 @@ typedef struct padding {
     int64_t before, after;
 } padding;
 
-static padding padding_of(const kryi_part_rows *A, int block)
+static padding padding_of(const kryi_dist *A, int block)
 {
     padding p = { .before = A->own.rows ? A->first % block : 0 };
     p.after = (block - (p.before + A->own.rows) % block) % block;
@@ -81,7 +67,7 @@ static bool reaches_out(const kryi_csr *far, int64_t begin, int64_t end)
 }
 
 /* Nodes that are in no aggregate, but coupled to other parts, make aggregates of their own. */
-static kry_status add_border(const kryi_part_rows *A, padding p, int block, kryi_aggregates *g)
+static kry_status add_border(const kryi_dist *A, padding p, int block, kryi_aggregates *g)
 {
     kry_status st = KRY_OK;
     const size_t bytes = (size_t)g->G.rows * sizeof(cl_int);
@@ -103,7 +89,7 @@ done:
 }
 
 /* T := what the aggregates make of B, which is padded. */
-static kry_status take_tentative(const kryi_part_rows *A, padding p, const kryi_coarsen *c,
+static kry_status take_tentative(const kryi_dist *A, padding p, const kryi_coarsen *c,
                                  const double *B, const kryi_aggregates *g, kryi_csr *T, double **C)
 {
     kry_status st = KRY_OK;
@@ -153,43 +139,45 @@ done:
 }
 
 /* far[e] := whether entry e of A's far columns is strong, of scalar unknowns; of nodes all are. */
-static kry_status mark_far(const kryi_part_level *L, double theta, int block, bool **far)
+static kry_status mark_far(const kryi_dist *A, double theta, int block, bool **far)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *A = &L->A->far;
-    const double *a = A->val;
-    double *mine = NULL, *theirs = NULL;
+    const kryi_csr *F = &A->far;
+    const double *a = F->val;
+    double *d = NULL;
 
     if (!(theta > 0) || block > 1) return KRY_OK;
-    TRY(kryi_part_diagonals(L, &mine, &theirs));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof **far, far));
-    for (int64_t i = 0; i < A->rows; i++)
-        for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
-            (*far)[e] = a[e] * a[e] >= theta * theta * (mine[i] * theirs[A->col[e]]);
+    TRY(kryi_part_diagonals(A, &d));
+    const double *theirs = d + F->rows;
+    TRY(kryi_alloc((size_t)kryi_csr_nnz(F), sizeof **far, far));
+    for (int64_t i = 0; i < F->rows; i++)
+        for (int64_t e = F->row_ptr[i]; e < F->row_ptr[i + 1]; e++)
+            (*far)[e] = a[e] * a[e] >= theta * theta * (d[i] * theirs[F->col[e]]);
 done:
-    free(theirs);
-    free(mine);
+    free(d);
     return st;
 }
 
-static kry_status number_parts(kryi_layout *layout, int64_t mine, kryi_part_kept *kept)
+/* Number the coarse unknowns of all parts, of which this one has as many as T has columns. */
+static kry_status number_unknowns(kryi_layout *layout, kryi_part_kept *kept)
 {
     kry_status st = KRY_OK;
+    const int parts = kryi_layout_size(layout);
+    const int64_t mine = kept->T.own.cols;
 
-    kept->parts = kryi_layout_size(layout);
-    TRY(kryi_alloc((size_t)kept->parts + 1, sizeof *kept->first, &kept->first));
+    TRY(kryi_alloc((size_t)parts + 1, sizeof *kept->first, &kept->first));
     TRY(kryi_layout_gather(layout, &mine, sizeof mine, kept->first + 1));
-    for (int r = 0; r < kept->parts; r++) kept->first[r + 1] += kept->first[r];
+    for (int r = 0; r < parts; r++) kept->first[r + 1] += kept->first[r];
+    kept->T.first = kept->first[kryi_layout_rank(layout)];
 done:
     return st;
 }
 
 /* The aggregates of this part's rows, which are some. */
-static kry_status aggregate_own(const kryi_coarsen *c, const kryi_part_level *L, const double *B,
+static kry_status aggregate_own(const kryi_coarsen *c, const kryi_dist *A, const double *B,
                                 kryi_part_kept *kept, double **C)
 {
     kry_status st = KRY_OK;
-    const kryi_part_rows *A = L->A;
     const padding p = padding_of(A, c->block);
     kry_device *dev = NULL;
     kryi_csr padded = { 0 };
@@ -197,7 +185,7 @@ static kry_status aggregate_own(const kryi_coarsen *c, const kryi_part_level *L,
     kryi_aggregates g = { 0 };
     double theta;
 
-    TRY(kryi_amg_host(c->who, layout_of(L)->dev, &dev));
+    TRY(kryi_amg_host(c->who, layout_of(A)->dev, &dev));
     TRY(pad(&A->own, p, &padded));
     TRY(kryi_device_csr_upload(dev, &padded, &S));
     TRY(kryi_find_aggregates(c, &S, &theta, &g));
@@ -207,9 +195,9 @@ static kry_status aggregate_own(const kryi_coarsen *c, const kryi_part_level *L,
     }
     TRY(add_border(A, p, c->block, &g));
     if (g.count)
-        TRY(take_tentative(A, p, c, B, &g, &kept->T, C));
+        TRY(take_tentative(A, p, c, B, &g, &kept->T.own, C));
     else
-        TRY(kryi_csr_create(A->own.rows, 0, KRY_F64, 0, &kept->T));
+        TRY(kryi_csr_create(A->own.rows, 0, KRY_F64, 0, &kept->T.own));
 done:
     kryi_aggregates_release(&g);
     kryi_device_csr_release(&F);
@@ -219,55 +207,46 @@ done:
     return st;
 }
 
-kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_part_level *L, const double *B,
+kry_status kryi_part_aggregate(const kryi_coarsen *c, const kryi_dist *A, const double *B,
                                kryi_part_kept *kept, double **C)
 {
     kry_status st = KRY_OK;
 
     *C = NULL;
-    if (L->A->own.rows)
-        TRY(aggregate_own(c, L, B, kept, C));
+    if (A->own.rows)
+        TRY(aggregate_own(c, A, B, kept, C));
     else
-        TRY(kryi_csr_create(0, 0, KRY_F64, 0, &kept->T));
-    TRY(mark_far(L, ldexp(c->strength, -c->level), c->block, &kept->far));
+        TRY(kryi_csr_create(0, 0, KRY_F64, 0, &kept->T.own));
+    TRY(kryi_csr_create(A->own.rows, 0, KRY_F64, 0, &kept->T.far));
+    TRY(mark_far(A, ldexp(c->strength, -c->level), c->block, &kept->far));
     if (!kept->strong) free(kept->far), kept->far = NULL;
-    TRY(number_parts(layout_of(L), kept->T.cols, kept));
+    TRY(number_unknowns(layout_of(A), kept));
 done:
     return st;
 }
 
-/* ---- the diagonals of this part's rows, and of those that go with the halo ------------------------- */
-
-kry_status kryi_part_diagonals(const kryi_part_level *L, double **mine, double **theirs)
+kry_status kryi_part_diagonals(const kryi_dist *A, double **d)
 {
     kry_status st = KRY_OK;
-    const int64_t n = L->A->own.rows;
-    kryi_placed_rows d = { .rows = n }, far = { 0 };
+    const int64_t n = A->own.rows;
+    kryi_dist D = { .first = A->first }, theirs = { 0 };
 
-    TRY(kryi_alloc((size_t)n, sizeof **mine, mine));
-    TRY(kryi_alloc((size_t)n, sizeof *d.place, &d.place)); /* no places are needed */
-    TRY(kryi_alloc((size_t)n + 1, sizeof *d.row_ptr, &d.row_ptr));
+    TRY(kryi_csr_create(n, n, KRY_F64, n, &D.own));
+    TRY(kryi_csr_create(n, 0, KRY_F64, 0, &D.far));
+    TRY(kryi_alloc((size_t)(n + A->far.cols), sizeof **d, d));
     for (int64_t i = 0; i < n; i++) {
-        (*mine)[i] = kryi_csr_entry(&L->A->own, i, i);
-        d.row_ptr[i + 1] = i + 1;
+        ((double *)D.own.val)[i] = (*d)[i] = kryi_csr_entry(&A->own, i, i);
+        D.own.col[i] = (int32_t)i, D.own.row_ptr[i + 1] = i + 1;
     }
-    d.val = *mine;
-    TRY(kryi_halo_fetch_rows(L->halo, &d, &far));
-    *theirs = far.val, far.val = NULL;
+    TRY(kryi_dist_fetch(A, &D, &theirs));
+    for (int64_t j = 0; j < A->far.cols; j++) (*d)[n + j] = ((double *)theirs.far.val)[j];
 done:
-    d.val = NULL;
-    kryi_placed_rows_release(&far);
-    kryi_placed_rows_release(&d);
+    kryi_dist_release(&theirs);
+    kryi_dist_release(&D);
     return st;
 }
 
 /* ---- P -------------------------------------------------------------------------------------------- */
-
-/* F: A without its weak entries, which are on the diagonal; and what steps are divided by. */
-typedef struct filtered {
-    kryi_csr own, far;
-    double *d;
-} filtered;
 
 /* Copy row i of A but for its weak entries, whose sum is returned. */
 static double copy_row(const kryi_csr *A, const bool *strong, int64_t i, kryi_csr *F)
@@ -287,52 +266,51 @@ static double copy_row(const kryi_csr *A, const bool *strong, int64_t i, kryi_cs
     return weak;
 }
 
-static kry_status filter(const kryi_part_rows *A, const kryi_part_kept *kept, filtered *f)
+/* F := A without its weak entries, which are on the diagonal; d: what steps are divided by. */
+static kry_status filter(const kryi_dist *A, const kryi_part_kept *kept, kryi_dist *F, double *d)
 {
     const double least = 0.1; /* of the diagonal, as in smoothed.c */
     kry_status st = KRY_OK;
 
-    *f = (filtered){ 0 };
-    TRY(kryi_alloc((size_t)A->own.rows, sizeof *f->d, &f->d));
-    TRY(kryi_csr_create(A->own.rows, A->own.cols, KRY_F64, kryi_csr_nnz(&A->own), &f->own));
-    TRY(kryi_csr_create(A->far.rows, A->far.cols, KRY_F64, kryi_csr_nnz(&A->far), &f->far));
+    TRY(kryi_csr_create(A->own.rows, A->own.cols, KRY_F64, kryi_csr_nnz(&A->own), &F->own));
+    TRY(kryi_csr_create(A->far.rows, A->far.cols, KRY_F64, kryi_csr_nnz(&A->far), &F->far));
     for (int64_t i = 0; i < A->own.rows; i++) {
         const double weak =
-            copy_row(&A->own, kept->strong, i, &f->own) + copy_row(&A->far, kept->far, i, &f->far);
-        double *entry = (double *)f->own.val + kryi_csr_find(&f->own, i, i), whole = *entry;
+            copy_row(&A->own, kept->strong, i, &F->own) + copy_row(&A->far, kept->far, i, &F->far);
+        double *entry = (double *)F->own.val + kryi_csr_find(&F->own, i, i), whole = *entry;
         *entry += weak;
-        f->d[i] = *entry >= least * whole ? *entry : whole;
+        d[i] = *entry >= least * whole ? *entry : whole;
     }
-done: /* the caller releases f */
+done: /* the caller releases F */
     return st;
 }
 
 /* Add the sizes of each row's far entries to its diagonal, or take them away. */
-static void move_far(filtered *f, double sign)
+static void move_far(kryi_dist *F, double sign)
 {
-    const double *far = f->far.val;
+    const double *far = F->far.val;
 
-    for (int64_t i = 0; i < f->own.rows; i++) {
-        double *entry = (double *)f->own.val + kryi_csr_find(&f->own, i, i);
-        for (int64_t e = f->far.row_ptr[i]; e < f->far.row_ptr[i + 1]; e++)
+    for (int64_t i = 0; i < F->own.rows; i++) {
+        double *entry = (double *)F->own.val + kryi_csr_find(&F->own, i, i);
+        for (int64_t e = F->far.row_ptr[i]; e < F->far.row_ptr[i + 1]; e++)
             *entry += sign * fabs(far[e]);
     }
 }
 
 /* *rho := that of this part's own entries. */
-static kry_status rho_of_own(const filtered *f, kry_device *beside, double *rho)
+static kry_status rho_of_own(const kryi_csr *own, const double *d, kry_device *beside, double *rho)
 {
     kry_status st = KRY_OK;
     kry_device *dev = NULL;
     kryi_device_csr F = { 0 };
-    cl_mem d = NULL;
+    cl_mem d_there = NULL;
 
     TRY(kryi_amg_host(kryi_amg_who, beside, &dev));
-    TRY(kryi_device_csr_upload(dev, &f->own, &F));
-    TRY(kryi_buffer_upload(dev, (size_t)F.rows * sizeof *f->d, f->d, &d));
-    TRY(kryi_amg_rho(&F, d, rho));
+    TRY(kryi_device_csr_upload(dev, own, &F));
+    TRY(kryi_buffer_upload(dev, (size_t)F.rows * sizeof *d, d, &d_there));
+    TRY(kryi_amg_rho(&F, d_there, rho));
 done:
-    if (dev) kryi_buffer_release(dev, &d);
+    if (dev) kryi_buffer_release(dev, &d_there);
     kryi_device_csr_release(&F);
     kry_device_release(&dev);
     return st;
@@ -340,63 +318,46 @@ done:
 
 /* The largest of all parts, of D^-1 F with |f_ij| on the diagonals i and j in place of a coupling f_ij between parts,
  * which makes no eigenvalue smaller. Collective. */
-static kry_status find_rho(kryi_layout *layout, filtered *f, double *rho)
+static kry_status find_rho(kryi_layout *layout, kryi_dist *F, const double *d, double *rho)
 {
     kry_status st = KRY_OK;
 
     *rho = 0;
-    move_far(f, 1);
-    if (f->own.rows) TRY(rho_of_own(f, layout->dev, rho));
-    move_far(f, -1);
+    move_far(F, 1);
+    if (F->own.rows) TRY(rho_of_own(&F->own, d, layout->dev, rho));
+    move_far(F, -1);
     TRY(kryi_layout_combine(layout, KRY_MAX, rho, 1));
 done:
     return st;
 }
 
-/* S := [I 0] - omega D^-1 F */
-static kry_status make_smoother(const filtered *f, double omega, kryi_csr *S)
+/* F := I - omega D^-1 F */
+static void make_smoother(double omega, const double *d, kryi_dist *F)
 {
-    kry_status st = KRY_OK;
-
-    TRY(kryi_csr_beside(&f->own, &f->far, S));
-    double *val = S->val;
-    for (int64_t i = 0; i < S->rows; i++)
-        for (int64_t e = S->row_ptr[i]; e < S->row_ptr[i + 1]; e++)
-            val[e] = (S->col[e] == i) - omega / f->d[i] * val[e];
-done:
-    return st;
+    for (int far = 0; far < 2; far++) {
+        const kryi_csr *M = far ? &F->far : &F->own;
+        double *val = M->val;
+        for (int64_t i = 0; i < M->rows; i++)
+            for (int64_t e = M->row_ptr[i]; e < M->row_ptr[i + 1]; e++)
+                val[e] = (!far && M->col[e] == i) - omega / d[i] * val[e];
+    }
 }
 
-kry_status kryi_part_prolongation(const kryi_part_level *L, const kryi_part_kept *kept,
-                                  kryi_part_rows *P)
+kry_status kryi_part_prolongation(const kryi_dist *A, const kryi_part_kept *kept, kryi_dist *P)
 {
     kry_status st = KRY_OK;
-    const int64_t first = kept->first[kryi_layout_rank(layout_of(L))];
-    kryi_placed_rows mine = { 0 }, theirs = { 0 };
-    kryi_part_columns c = { 0 };
-    kryi_csr T = { 0 }, S = { 0 }, product = { 0 };
-    filtered f = { 0 };
-    double rho;
+    kryi_dist theirs = { 0 }, F = { 0 };
+    double rho, *d = NULL;
 
-    TRY(fetch_own(L, &kept->T, first, &mine, &theirs));
-    TRY(kryi_part_columns_find((const kryi_placed_rows *const[]){ &mine, &theirs }, first,
-                               kept->T.cols, &c));
-    TRY(kryi_part_columns_stack(&mine, &theirs, &c, &T));
-    TRY(filter(L->A, kept, &f));
-    TRY(find_rho(layout_of(L), &f, &rho));
-    TRY(make_smoother(&f, 4.0 / 3 / rho, &S));
-    TRY(kryi_csr_multiply(&S, &T, &product));
-    TRY(kryi_part_columns_split(&product, &c, P));
-    P->first = first;
+    TRY(kryi_dist_fetch(A, &kept->T, &theirs));
+    TRY(kryi_alloc((size_t)A->own.rows, sizeof *d, &d));
+    TRY(filter(A, kept, &F, d));
+    TRY(find_rho(layout_of(A), &F, d, &rho));
+    make_smoother(4.0 / 3 / rho, d, &F);
+    TRY(kryi_dist_multiply(&F, &kept->T, &theirs, P));
 done:
-    free(f.d);
-    kryi_csr_release(&f.far);
-    kryi_csr_release(&f.own);
-    kryi_csr_release(&product);
-    kryi_csr_release(&S);
-    kryi_csr_release(&T);
-    free(c.place);
-    kryi_placed_rows_release(&theirs);
-    free(mine.place);
+    free(d);
+    kryi_dist_release(&F);
+    kryi_dist_release(&theirs);
     return st;
 }

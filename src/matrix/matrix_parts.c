@@ -138,7 +138,7 @@ done:
 static kry_status make_halo(const cut *c, kry_device *dev, kryi_halo **halo)
 {
     const kryi_split *s = c->W->split;
-    const kryi_places want = { s->members, s->first, c->wants, c->wanted };
+    const kryi_places want = { s->first, c->wants, c->wanted };
     return kryi_halo_create_for(dev, c->W->host.type, &want, halo);
 }
 

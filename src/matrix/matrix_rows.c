@@ -6,6 +6,7 @@
  */
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
+#include "operator/dist.h"
 #include "operator/op.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,6 @@ typedef struct given {
 static bool is_own(const given *g, int64_t col)
 {
     return col >= g->first && col < g->first + g->rows;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
 }
 
 static kry_status check_rows(const given *g)
@@ -75,10 +70,7 @@ static kry_status find_wanted(const given *g, kryi_rank_rows *rank)
     count = 0;
     for (int64_t k = 0; k < g->nnz; k++)
         if (!is_own(g, g->col[k])) rank->wanted[count++] = g->col[k];
-    qsort(rank->wanted, (size_t)count, sizeof *rank->wanted, ascending);
-    for (int64_t i = 0; i < count; i++)
-        if (i == 0 || rank->wanted[i] != rank->wanted[i - 1])
-            rank->wanted[rank->wants++] = rank->wanted[i];
+    rank->wants = kryi_places_sort(rank->wanted, count);
     while (rank->below < rank->wants && rank->wanted[rank->below] < g->first) rank->below++;
     CHECK(g->rows + rank->wants <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "%s: %lld own columns and %lld of other ranks are more than 2^31-1", who,
@@ -97,9 +89,7 @@ static kry_status number_columns(const given *g, const kryi_rank_rows *rank, int
         if (is_own(g, g->col[k])) {
             col[k] = (int32_t)(rank->below + g->col[k] - g->first);
         } else {
-            const int64_t *at = bsearch(&g->col[k], rank->wanted, (size_t)rank->wants,
-                                        sizeof *rank->wanted, ascending);
-            const int64_t i = at - rank->wanted;
+            const int64_t i = kryi_places_find(rank->wanted, rank->wants, g->col[k]);
             col[k] = (int32_t)(i < rank->below ? i : g->rows + i);
         }
     }

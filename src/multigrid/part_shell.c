@@ -92,7 +92,7 @@ static kry_status create_halo(kryi_shell *s, kry_type type, const kryi_window *r
     if (!sorted) qsort(list, count, sizeof *list, by_place);
     for (size_t i = 0; i < count; i++) place[i] = list[i].place, point[i] = list[i].point;
     TRY(kryi_buffer_upload(s->dev, count * sizeof *point, point, &s->point));
-    const kryi_places want = { kryi_layout_size(&s->dev->layout), s->cut->first, s->count, place };
+    const kryi_places want = { s->cut->first, s->count, place };
     TRY(kryi_halo_create_for(s->dev, type, &want, &s->halo));
     TRY(kryi_halo_renumber(s->halo, number_of, s));
 done:

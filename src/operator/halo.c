@@ -49,7 +49,8 @@ typedef struct copies {
 
 struct kryi_halo {
     kryi_deferred deferred; /* first */
-    kry_device *dev;        /* borrowed */
+    int refs;
+    kry_device *dev; /* borrowed */
     kry_type type;
     outgoing out;
     incoming in;
@@ -219,6 +220,18 @@ cl_mem kryi_halo_numbers(const kryi_halo *h) { return h->in.numbers; }
 int64_t kryi_halo_count(const kryi_halo *h) { return h->in.count; }
 int64_t kryi_halo_sent(const kryi_halo *h) { return h->out.count; }
 
+int kryi_halo_neighbours(const kryi_halo *h)
+{
+    int count = h->in.links;
+
+    for (int i = 0; i < h->out.links; i++) {
+        bool seen = false;
+        for (int k = 0; k < h->in.links; k++) seen |= h->in.link[k].rank == h->out.link[i].rank;
+        count += !seen;
+    }
+    return count;
+}
+
 kryi_halo_links kryi_halo_links_of(const kryi_halo *h)
 {
     return (
@@ -350,7 +363,7 @@ kry_status kryi_halo_create(kry_device *dev, kry_type type, const kryi_link *wan
 
     *halo = NULL;
     TRY(kryi_alloc(1, sizeof *h, &h));
-    h->dev = dev, h->type = type;
+    h->refs = 1, h->dev = dev, h->type = type;
     TRY(find_neighbours(h, want, wants, row));
     TRY(allocate(h));
     *halo = h;
@@ -360,9 +373,56 @@ done:
     return st;
 }
 
+kry_status kryi_halo_create_for(kry_device *dev, kry_type type, const kryi_places *p,
+                                kryi_halo **halo)
+{
+    kry_status st = KRY_OK;
+    kryi_link *want = NULL;
+    int32_t *row = NULL;
+    int links = 0, owner = 0;
+
+    *halo = NULL;
+    TRY(kryi_alloc((size_t)kryi_layout_size(&dev->layout), sizeof *want, &want));
+    TRY(kryi_alloc((size_t)p->count, sizeof *row, &row));
+    for (int64_t i = 0; i < p->count; i++) {
+        while (p->place[i] >= p->first[owner + 1]) owner++;
+        if (links == 0 || want[links - 1].rank != owner) want[links++] = (kryi_link){ owner, i, 0 };
+        want[links - 1].count++;
+        row[i] = (int32_t)(p->place[i] - p->first[owner]);
+    }
+    TRY(kryi_halo_create(dev, type, want, links, row, halo));
+done:
+    free(row);
+    free(want);
+    return st;
+}
+
+kry_status kryi_halo_renumber(kryi_halo *h, int32_t (*number)(const void *user, int32_t row),
+                              const void *user)
+{
+    kry_status st = KRY_OK;
+    const size_t count = (size_t)h->out.count;
+    int32_t *row = NULL;
+
+    if (!count) return KRY_OK;
+    TRY(kryi_alloc(count, sizeof *row, &row));
+    TRY(kryi_buffer_read(h->dev, h->out.row, 0, count * sizeof *row, row));
+    for (size_t i = 0; i < count; i++) row[i] = number(user, row[i]);
+    TRY(kryi_buffer_write(h->dev, h->out.row, 0, count * sizeof *row, row));
+done:
+    free(row);
+    return st;
+}
+
 kry_status kryi_halo_like(const kryi_halo *h, kry_type type, kryi_halo **like)
 {
     return kryi_halo_create(h->dev, type, h->in.link, h->in.links, h->in.row, like);
+}
+
+kryi_halo *kryi_halo_retain(kryi_halo *h)
+{
+    h->refs++;
+    return h;
 }
 
 static void halo_destroy(kryi_deferred *deferred)
@@ -394,7 +454,7 @@ void kryi_halo_release(kryi_halo **halo)
     kryi_halo *h = *halo;
 
     *halo = NULL;
-    if (!h) return;
+    if (!h || --h->refs) return;
     /* The copies read memory of the neighbours. */
     if (h->copies.queue)
         h->dev->driver->drain_queue(h->copies.queue);

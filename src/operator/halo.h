@@ -26,9 +26,23 @@ typedef struct kryi_link {
  */
 kry_status kryi_halo_create(kry_device *dev, kry_type type, const kryi_link *want, int wants,
                             const int32_t *row, kryi_halo **halo);
+/* Places of the whole (split.h) that a part wants: ascending, none of its own. */
+typedef struct kryi_places {
+    const int64_t *first; /* part r has places first[r] ... first[r + 1] - 1 */
+    int64_t count;
+    const int64_t *place;
+} kryi_places;
+/* The halo that brings their numbers. Collective. Waits. */
+kry_status kryi_halo_create_for(kry_device *dev, kry_type type, const kryi_places *p,
+                                kryi_halo **halo);
 /* *like := an exchange as `halo` for numbers of another type. Collective. Waits. */
 kry_status kryi_halo_like(const kryi_halo *halo, kry_type type, kryi_halo **like);
+kryi_halo *kryi_halo_retain(kryi_halo *halo);
 void kryi_halo_release(kryi_halo **halo);
+
+/* From now on vectors have row i of this part as their number(user, i). Waits. */
+kry_status kryi_halo_renumber(kryi_halo *halo, int32_t (*number)(const void *user, int32_t row),
+                              const void *user);
 
 cl_mem kryi_halo_numbers(const kryi_halo *halo); /* that come in, on the device */
 int64_t kryi_halo_count(const kryi_halo *halo);  /* how many they are */
@@ -49,34 +63,5 @@ kryi_halo_links kryi_halo_links_of(const kryi_halo *halo);
 kry_status kryi_halo_begin(kryi_halo *halo, const kry_vec *x);
 kry_status kryi_halo_begin_direction(kryi_halo *halo, const kryi_cg *cg);
 kry_status kryi_halo_end(kryi_halo *halo);
-
-/* ---- halo_rows.c ------------------------------------------------------------------------------- */
-
-/* Places of the whole (split.h) that a part wants: ascending, none of its own. */
-typedef struct kryi_places {
-    int parts;
-    const int64_t *first; /* parts + 1: part r has places first[r] ... first[r + 1] - 1 */
-    int64_t count;
-    const int64_t *place;
-} kryi_places;
-/* The halo that brings their numbers. Collective. Waits. */
-kry_status kryi_halo_create_for(kry_device *dev, kry_type type, const kryi_places *p,
-                                kryi_halo **halo);
-
-/* From now on vectors have row i of this part as their number(user, i). Waits. */
-kry_status kryi_halo_renumber(kryi_halo *halo, int32_t (*number)(const void *user, int32_t row),
-                              const void *user);
-
-/* Rows of a sparse matrix on the host, whose columns are places of a whole. */
-typedef struct kryi_placed_rows {
-    int64_t rows;
-    int64_t *row_ptr, *place; /* rows + 1; of each entry */
-    double *val;
-} kryi_placed_rows;
-/* theirs := of each number that comes in the row of the part that owns it, one of `mine` there; to be released.
- * Collective. Waits. */
-kry_status kryi_halo_fetch_rows(const kryi_halo *halo, const kryi_placed_rows *mine,
-                                kryi_placed_rows *theirs);
-void kryi_placed_rows_release(kryi_placed_rows *r);
 
 #endif

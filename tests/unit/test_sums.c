@@ -229,8 +229,7 @@ static kry_status exchange_distant(void *user, int rank)
     kry_vec *x = NULL;
 
     for (int i = 0; i < 10; i++) mine[i] = 100 * rank + i;
-    TRY(kryi_halo_create_for(dev, KRY_F64, &(kryi_places){ s->members, s->first, 2, place },
-                             &halo));
+    TRY(kryi_halo_create_for(dev, KRY_F64, &(kryi_places){ s->first, 2, place }, &halo));
     TRY(kry_vec_create(dev, KRY_F64, 10, 1, &x));
     TRY(kry_vec_write(x, mine));
     TRY(kryi_halo_begin(halo, x));
