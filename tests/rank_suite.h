@@ -63,6 +63,10 @@ static void solve_on_ranks(const both *b, const char *words, kry_result *res)
 
     NEED(kry_solver_create(b->on_ranks, words, NULL, NULL, &S) == KRY_OK, "%s: %s", words,
          kry_last_error());
+    kry_stop stop; /* every rank can ask its solver */
+    GOOD(kry_solver_get_stop(S, &stop));
+    NEED(stop.rtol > 0, "%s", words);
+    (void)kry_solver_precond(S); /* NULL where it only scales */
     GOOD(kry_vec_create(b->ranks, b->type, b->n, 1, &vb));
     GOOD(kry_vec_create(b->ranks, b->type, b->n, 1, &vx));
     const int64_t rows = kry_vec_rows_here(vb, NULL);

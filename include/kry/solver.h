@@ -352,6 +352,14 @@ KRY_API void kry_device_set_monitor(kry_device *device, kry_monitor monitor, voi
  *          old ones then stay.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop);
+/*
+ * Tell the stopping criteria of a solver, as its constructor, or kry_solver_set_stop, was given them: to change one of them.
+ *
+ *   stop  [out]  rtol is the default where neither tolerance was given; max_iter is 0 where kry chooses it
+ *
+ * Returns  KRY_ERR_TYPE if it is no solver
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_solver_get_stop(const kry_op *solver, kry_stop *stop);
 
 /*
  * The preconditioner that a solver works with, to be described (kry_op_describe, kry_multigrid_level): of method=auto

@@ -211,6 +211,7 @@ kry_status kryi_krylov_make(const kry_op *A, kryi_setup setup, kry_op **solver)
     kry_status st = KRY_OK;
 
     TRY(kryi_construct(&how, A, &setup, solver));
+    (*solver)->stop = setup.stop;
     for (size_t i = 0; i < COUNT(parts); i++)
         if (parts[i]) {
             (*solver)->setup.seconds += parts[i]->setup.seconds;

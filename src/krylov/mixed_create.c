@@ -188,6 +188,7 @@ kry_status kry_mixed_create(const kry_op *A, const kry_mixed_params *params, kry
     o.mixed = *p, o.pcg.stop = p->stop;
     o.pcg.monitor = p->monitor, o.pcg.monitor_user = p->monitor_user;
     TRY(kryi_options_mixed(A, &o, solver));
+    (*solver)->stop = p->stop;
 done:
     st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(solver);

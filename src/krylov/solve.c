@@ -204,16 +204,38 @@ kry_status kry_solver_set_stop(kry_op *solver, const kry_stop *stop)
     TRY(kryi_op_keep("kry_solver_set_stop", solver));
     st = kryi_op_call(&(kryi_call){ .A = solver, .more = (void *)stop }, set_stop);
     kryi_op_let_go(solver);
+    TRY(st);
+    const int64_t every = solver->stop.check_every; /* stays */
+    solver->stop = *stop;
+    solver->stop.check_every = every;
 done:
     return kryi_team_leave(kry_op_device(solver), st);
 }
 
-/* The innermost solver of one that reorders, chooses, or works in mixed precision, on a team that of the first device; NULL: there
+kry_status kry_solver_get_stop(const kry_op *solver, kry_stop *stop)
+{
+    kry_status st = KRY_OK;
+    kry_stop given;
+
+    if (stop) *stop = (kry_stop){ 0 };
+    TRY(GIVEN(solver, stop));
+    const kry_op *here = kryi_op_first(solver);
+    CHECK(kryi_krylov_of(here) || here->fused->set_stop, KRY_ERR_TYPE,
+          "kry_solver_get_stop: '%s' is not a solver", here->table->kind);
+    given = solver->stop;
+    TRY(kryi_stop_check("kry_solver_get_stop", solver->shape.type, solver->shape.cols, &given));
+    *stop = given;
+    stop->max_iter = solver->stop.max_iter;
+done:
+    return st;
+}
+
+/* The innermost solver of one that reorders, chooses, or works in mixed precision, on a team that of the first device here; NULL: there
  * is none. */
 static const kryi_krylov *innermost(const kry_op *solver)
 {
     if (!solver) return NULL;
-    const kry_op *here = kryi_op_in_parts(solver) ? kryi_op_on_part(solver, 0) : solver;
+    const kry_op *here = kryi_op_first(solver);
     const kry_op *inner = here->fused->inner ? here->fused->inner(here->self) : NULL;
 
     return inner ? innermost(inner) : kryi_krylov_of(here);

@@ -54,6 +54,7 @@ kry_status kry_solver_create(const kry_op *A, const char *text, kry_monitor moni
     const char *stray = mixed ? NULL : kryi_options_stray(&o, KRY_OF_KRYLOV | KRY_OF_RELAXATION);
     CHECK(!stray, KRY_ERR_PARSE, "kry_solver_create: %s goes with precision=mixed", stray);
     TRY(make(A, &o, solver));
+    (*solver)->stop = o.pcg.stop;
 done:
     st = kryi_team_leave(kry_op_device(A), st);
     if (st < 0) kry_op_release(solver);

@@ -144,6 +144,7 @@ struct kry_op {
     kryi_spent setup;           /* by its constructor; of solvers with what they are made of */
     bool inspected;             /* new numbers are looked at: it is a matrix of a caller's */
     kryi_finding found;         /* in the numbers that it has now */
+    kry_stop stop;              /* of a solver: as given, see kry_solver_get_stop */
     struct kry_column
         *column;            /* of a solver: what the last solve of several columns found; owned */
     atomic_uintptr_t owner; /* the thread that uses it; 0: none */

@@ -53,8 +53,8 @@ WRONG = {
     'kry_mtx *': ['&wrong_mtx[0]', '&wrong_mtx[1]', '&wrong_mtx[2]', '&wrong_mtx[3]'], 'int64_t *': ['falling'], 'int32_t *': ['outside'],
 }
 ENUMS = {'kry_type', 'kry_status', 'kry_reason', 'kry_scheme', 'kry_format', 'kry_report_part'}
-# They write to their text, or to a file that is to be closed.
-NOT_WRONG = {'kry_tuning_path', 'kry_word_hint', 'kry_output_open'}
+# They write to their text, to a file that is to be closed, or to what others read.
+NOT_WRONG = {'kry_tuning_path', 'kry_word_hint', 'kry_output_open', 'kry_solver_get_stop'}
 
 
 def functions(path):

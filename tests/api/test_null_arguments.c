@@ -224,7 +224,7 @@ static void call_all(kry_device *dev, bool wrong)
     const kry_job job = { .name = "job" };
     const kry_host_block block = { .numbers = numbers, .type = KRY_F32, .n = N, .k = 1 };
     const kry_arg args[1] = { { 0 } };
-    const kry_stop stop = { .rtol = 1e-3 };
+    kry_stop stop = { .rtol = 1e-3 };
     const kry_transport transport = { .size = 1 }; /* without functions */
     const kry_share share = { .n = N, .rows = N, .row_ptr = places, .col = places, .val = numbers };
 

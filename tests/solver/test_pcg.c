@@ -575,6 +575,45 @@ static void solver__backward_error(void **state)
     assert_true(true_residual(&s, r.x) <= 1.0001 * r.res.target);
 }
 
+/* Whatever a solver is made of, it tells what it was given. */
+static void solver_get_stop__of_each_kind(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "method=pcg",         "method=auto",
+                                         "method=direct",      "method=pcg reorder=rcm",
+                                         "method=gmres",       "method=pcg equilibrate=on",
+                                         "method=pcg maxit=7", "method=cg precision=mixed",
+                                         "method=jacobi" };
+    host_system s = laplace(20, 2, 2);
+    kry_op *A, *S;
+    kry_stop stop;
+
+    OK(matrix_of(&s, real, &A));
+    for (size_t i = 0; i < COUNT(words); i++) {
+        const int64_t maxit = strstr(words[i], "maxit") ? 7 : 0;
+        if (strstr(words[i], "mixed") && real == KRY_F32) continue;
+        OK(kry_solver_create(A, words[i], NULL, NULL, &S));
+        OK(kry_solver_get_stop(S, &stop));
+        assert_true(stop.rtol == (real == KRY_F32 ? 1e-5 : 1e-8) && stop.atol == 0);
+        assert_true(stop.max_iter == maxit && stop.test == KRY_STOP_RESIDUAL);
+        stop.rtol = 1e-3;
+        OK(kry_solver_set_stop(S, &stop));
+        OK(kry_solver_set_stop(S, &(kry_stop){ .atol = 2, .max_iter = 9 }));
+        assert_int_equal(kry_solver_set_stop(S, &(kry_stop){ .rtol = -1 }), KRY_ERR_ARGUMENT);
+        OK(kry_solver_get_stop(S, &stop));
+        assert_true(stop.rtol == 0 && stop.atol == 2 && stop.max_iter == 9);
+        kry_op_release(&S);
+    }
+    OK(kry_solver_create(A, "method=cg stop=backward check-every=5 rtol=1e-4", NULL, NULL, &S));
+    OK(kry_solver_set_stop(S, &(kry_stop){ .rtol = 1e-3, .test = KRY_STOP_BACKWARD }));
+    OK(kry_solver_get_stop(S, &stop));
+    assert_true(stop.rtol == 1e-3 && stop.test == KRY_STOP_BACKWARD && stop.check_every == 5);
+    assert_int_equal(kry_solver_get_stop(A, &stop), KRY_ERR_TYPE);
+    assert_true(stop.rtol == 0);
+    kry_op_release(&S);
+    kry_op_release(&A);
+}
+
 /* One solver, other tolerances for each solve; what is refused changes nothing. */
 static void solver_set_stop__of_a_live_solver(void **state)
 {
@@ -1196,6 +1235,7 @@ int main(void)
         cmocka_unit_test(pcg_solve__overflow_on_the_way),
         cmocka_unit_test(solver__exactly_n_iterations),
         cmocka_unit_test(solver__backward_error),
+        cmocka_unit_test(solver_get_stop__of_each_kind),
         cmocka_unit_test(solver_set_stop__of_a_live_solver),
         cmocka_unit_test(solver__lagged_preconditioner),
         cmocka_unit_test(solver_describe__names_all),
