@@ -42,7 +42,6 @@ typedef struct options {
     char device[LENGTH], format[LENGTH], precond[LENGTH];
     char words[LENGTH]; /* all others but precond= */
     PetscBool method;   /* there is a method= among them */
-    kry_stop_test test;
 } options;
 
 typedef struct solver {
@@ -55,7 +54,7 @@ typedef struct solver {
     /* of a KSP */
     PetscBool watched, running;
     PetscErrorCode error; /* of a monitor */
-    kry_stop stop;
+    kry_stop made;        /* the criteria by the words */
     /* the matrix that A was made of, its state then, and entries of this rank */
     PetscObjectId id;
     PetscObjectState state, nonzero_state;
@@ -112,10 +111,6 @@ static PetscErrorCode read_options(solver *s, PetscBool ksp, PetscOptionItems *P
             continue;
         }
         if (!strcmp(word->name, "method")) said.method = PETSC_TRUE;
-        if (!strcmp(word->name, "stop"))
-            said.test = !strcmp(value, "backward") ? KRY_STOP_BACKWARD
-                        : !strcmp(value, "never")  ? KRY_STOP_NEVER
-                                                   : KRY_STOP_RESIDUAL;
         PetscCall(PetscStrlcat(said.words, word->name, sizeof said.words));
         PetscCall(PetscStrlcat(said.words, "=", sizeof said.words));
         PetscCall(PetscStrlcat(said.words, value, sizeof said.words));
@@ -324,7 +319,7 @@ static PetscErrorCode create_solver(solver *s, Mat A, KSP ksp)
                                 *s->said.precond ? "precond=" : "", s->said.precond,
                                 s->watched ? " check-every=1" : ""));
         st = kry_solver_create(s->A, words, s->watched ? watch : NULL, ksp, &s->S);
-        PetscCall(PetscMemzero(&s->stop, sizeof s->stop)); /* not set yet */
+        if (st >= 0) st = kry_solver_get_stop(s->S, &s->made);
     }
     PetscCall(note_singular(s, A, st));
     PetscFunctionReturn(0);
@@ -554,9 +549,7 @@ static PetscErrorCode KSPSetUp_Kry(KSP ksp)
 static PetscErrorCode KSPSolve_Kry(KSP ksp)
 {
     solver *s = ksp->data;
-    kry_stop stop = {
-        .rtol = ksp->rtol, .atol = ksp->abstol, .max_iter = ksp->max_it, .test = s->said.test
-    };
+    kry_stop stop;
     kry_result result;
     kry_status st;
     PetscReal norm;
@@ -577,10 +570,11 @@ static PetscErrorCode KSPSolve_Kry(KSP ksp)
         ksp->reason = KSP_DIVERGED_PC_FAILED;
         PetscFunctionReturn(0);
     }
+    stop = s->made;
+    stop.rtol = ksp->rtol, stop.atol = ksp->abstol, stop.max_iter = ksp->max_it;
     if (has_own_test(ksp) || ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE)
         stop.test = KRY_STOP_NEVER;
-    if (memcmp(&stop, &s->stop, sizeof stop)) KRY(ksp, kry_solver_set_stop(s->S, &stop));
-    s->stop = stop;
+    KRY(ksp, kry_solver_set_stop(s->S, &stop));
     PetscCall(write_vec(ksp->vec_rhs, s->b));
     if (ksp->guess_zero)
         KRY(ksp, kry_vec_fill(s->x, 0));

@@ -11,12 +11,10 @@
 #define KRY_EIGEN_H
 
 #include <algorithm>
-#include <cstdlib>
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 #include <kry/kry.h>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -129,19 +127,20 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
     }
     const kry_result &result() const { return own_.result; }
 
-    /* The solve ends when error() is at most this. Default: what the words say, else 1e-8, for float 1e-5. */
-    RealScalar tolerance() const { return (RealScalar)own_.stop.rtol; }
+    /* The solve ends when error() is at most this. What was set, else what the words say, or kry's default; 0 before there
+     * is a solver. */
+    RealScalar tolerance() const { return (RealScalar)criteria().rtol; }
     Solver &setTolerance(const RealScalar &tolerance)
     {
-        own_.stop.rtol = (double)tolerance;
+        own_.rtol = (double)tolerance;
         own_.stop_is_new = true;
         return *this;
     }
-    /* The most iterations of a solve; 0, the default: what kry_stop says. */
-    Eigen::Index maxIterations() const { return (Eigen::Index)own_.stop.max_iter; }
+    /* The most iterations of a solve. What was set, else what the words say; 0: as many as kry_stop says. */
+    Eigen::Index maxIterations() const { return (Eigen::Index)criteria().max_iter; }
     Solver &setMaxIterations(Eigen::Index iterations)
     {
-        own_.stop.max_iter = (int64_t)iterations;
+        own_.max_iter = (int64_t)iterations;
         own_.stop_is_new = true;
         return *this;
     }
@@ -194,28 +193,16 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
         Eigen::Index rows = 0, cols = 0;
         std::vector<int64_t> row_ptr; /* the pattern */
         std::vector<int32_t> col;
-        kry_stop stop;
-        bool stop_is_new = false; /* the solver does not know it yet */
+        kry_stop made = kry_stop(); /* the criteria that the solver was made with, by the words */
+        double rtol = 0;            /* set by the caller; 0: not set */
+        int64_t max_iter = 0;       /* likewise */
+        bool stop_is_new = false;   /* the solver does not know of these two yet */
         kry_status status = KRY_OK;
         kry_result result;
 
         Own(const std::string &words, kry_device *retained)
-            : options(words), device(retained), stop(), result()
+            : options(words), device(retained), result()
         {
-            /* As kry_solver_create reads them: kry_solver_set_stop replaces all of them. */
-            std::istringstream in(words);
-            for (std::string word; in >> word;) {
-                const std::size_t equals = std::min(word.find('='), word.size() - 1);
-                const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
-                if (name == "rtol") stop.rtol = std::atof(value.c_str());
-                if (name == "atol") stop.atol = std::atof(value.c_str());
-                if (name == "maxit") stop.max_iter = std::atoll(value.c_str());
-                if (name == "stop")
-                    stop.test = value == "backward" ? KRY_STOP_BACKWARD
-                                : value == "never"  ? KRY_STOP_NEVER
-                                                    : KRY_STOP_RESIDUAL;
-            }
-            if (stop.rtol == 0 && stop.atol == 0) stop.rtol = type == KRY_F32 ? 1e-5 : 1e-8;
         }
     };
     mutable Own own_;
@@ -271,6 +258,14 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
         own_.message = st == KRY_OK ? "" : kry_last_error();
     }
 
+    kry_stop criteria() const
+    {
+        kry_stop stop = own_.made;
+        if (own_.rtol > 0) stop.rtol = own_.rtol;
+        if (own_.max_iter > 0) stop.max_iter = own_.max_iter;
+        return stop;
+    }
+
     kry_status create(const Scalar *val)
     {
         kry_matrix_params params = kry_matrix_params();
@@ -291,7 +286,7 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
         st = kry_solver_create(made, own_.options.c_str(), nullptr, nullptr, &made);
         own_.solver.reset(made);
         own_.stop_is_new = true;
-        return st;
+        return st < 0 ? st : kry_solver_get_stop(made, &own_.made);
     }
 
     template <class Rhs> void solveInPlace(const Eigen::MatrixBase<Rhs> &b, Dense &X) const
@@ -310,7 +305,8 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
 
         own_.result = kry_result();
         if (own_.stop_is_new) {
-            if ((st = kry_solver_set_stop(own_.solver.get(), &own_.stop)) < 0) return st;
+            const kry_stop stop = criteria();
+            if ((st = kry_solver_set_stop(own_.solver.get(), &stop)) < 0) return st;
             own_.stop_is_new = false;
         }
         st = kry_vec_create(own_.device.get(), type, own_.rows, columns, &made);

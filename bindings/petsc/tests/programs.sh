@@ -50,7 +50,7 @@ example()
 }
 
 example ksp/ksp/tutorials ex2 1 1 -m 60 -n 60 -ksp_type kry -ksp_converged_reason
-example ksp/ksp/tutorials ex2 2 1 -m 60 -n 60 -ksp_type cg -pc_type kry -kry_precond amg -ksp_converged_reason
+example ksp/ksp/tutorials ex2 2 1 -m 60 -n 60 -ksp_type cg -pc_type kry -kry_precond amg -ksp_converged_reason -ksp_view
 # elasticity, by blocks of 3 with a near null space
 example ksp/ksp/tutorials ex56 2 1 -ne 9 -ksp_type kry -kry_method pcg -kry_precond amg -ksp_converged_reason
 # Neumann's boundary conditions, with a null space
