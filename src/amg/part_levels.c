@@ -24,7 +24,6 @@ static kry_status read_rows(const kry_op *A, kryi_dist *rows)
     kry_status st = KRY_OK;
     const kryi_coupled *C = kryi_coupled_of(A);
     double *inverse = NULL;
-    int64_t total;
 
     CHECK(C && !C->kind, KRY_ERR_UNSUPPORTED,
           "%s: '%s' on a team is no stored matrix; kry_mg_create takes grids", kryi_amg_who,
@@ -32,10 +31,10 @@ static kry_status read_rows(const kry_op *A, kryi_dist *rows)
     TRY(kryi_rows_read(kryi_amg_who, A, &rows->own));
     TRY(kryi_alloc((size_t)rows->own.rows, sizeof *inverse, &inverse));
     TRY(kryi_rows_symmetrise(kryi_amg_who, A, &rows->own, inverse));
-    TRY(kryi_csr_copy(&C->far, &rows->far));
+    TRY(kryi_csr_copy(&C->part.far, &rows->far));
     TRY(kryi_csr_convert(&rows->far, KRY_F64));
-    TRY(kryi_layout_rows(&A->dev->layout, rows->own.rows, &rows->first, &total));
-    rows->halo = kryi_halo_retain(C->halo);
+    rows->first = C->part.first;
+    rows->halo = kryi_halo_retain(C->part.halo);
 done:
     free(inverse);
     return st; /* the caller releases rows */
@@ -131,49 +130,40 @@ typedef struct part_levels {
 
 /* ---- operators of a part's rows of a matrix that its host has made --------------------------- */
 
-/* far := the same in another type */
-static kry_status far_in(kry_type type, const kryi_csr *from, kryi_csr *far)
-{
-    kry_status st = kryi_csr_copy(from, far);
-    return st < 0 ? st : kryi_csr_convert(far, type);
-}
-
-/* op := the operator of these rows, which takes their place and halo over, even if it fails. Waits. */
+/* op := the operator of these rows, which it takes over, even if it fails. Waits. */
 static kry_status create_operator(kryi_keep keep, unsigned traits, kryi_dist *rows, kry_op **op)
 {
     kry_status st = KRY_OK;
-    kryi_coupled made = { .traits = traits, .halo = rows->halo, .place = rows->place };
+    kryi_coupled made = { .traits = traits, .part = *rows };
     kry_op *own = NULL;
 
-    rows->halo = NULL, rows->place = NULL;
-    TRY(kryi_rounded_operator(kryi_halo_links_of(made.halo).dev, keep, &rows->own, traits, &own));
-    TRY(far_in(keep.type, &rows->far, &made.far));
+    *rows = (kryi_dist){ 0 };
+    TRY(kryi_rounded_operator(kryi_halo_links_of(made.part.halo).dev, keep, &made.part.own, traits,
+                              &own));
+    TRY(kryi_csr_convert(&made.part.far, keep.type));
+    kryi_csr_release(&made.part.own);
     made.own = own;
     st = kryi_coupled_create(&made, false, op);
-    made = (kryi_coupled){ 0 };
+    made.part = (kryi_dist){ 0 };
     TRY(st);
-    TRY(kryi_coupled_store(*op, NULL, kryi_coupled_of(*op)->far.val));
+    TRY(kryi_coupled_store(*op, NULL, kryi_coupled_of(*op)->part.far.val));
 done:
-    kryi_halo_release(&made.halo);
-    free(made.place);
-    kryi_csr_release(&made.far);
+    kryi_dist_release(&made.part);
     kry_op_release(&own);
     if (st < 0) kry_op_release(op);
     return st;
 }
 
-/* New numbers at the same places. */
-static kry_status store_operator(kry_op *op, const kryi_dist *rows)
+/* Take new numbers at the same places from rows, whose far ones are rounded. */
+static kry_status store_operator(kry_op *op, kryi_dist *rows)
 {
     kry_status st = KRY_OK;
-    kryi_csr far = { 0 };
 
-    TRY(far_in(op->shape.type, &rows->far, &far));
+    TRY(kryi_csr_convert(&rows->far, op->shape.type));
     TRY(kryi_rounded_set_numbers((kry_op *)kryi_op_own(op), &rows->own));
-    TRY(kryi_coupled_store(op, NULL, far.val));
+    TRY(kryi_coupled_store(op, NULL, rows->far.val));
     TRY(kry_op_update(op, NULL));
 done:
-    kryi_csr_release(&far);
     return st;
 }
 
@@ -256,7 +246,7 @@ static kry_status add_level(const part_levels *L, kryi_hierarchy *H, kry_op *A,
 
     TRY(connect(L, &to->P));
     TRY(create_operator(L->keep, 0, &to->P, &level.P));
-    TRY(kryi_halo_like(kryi_coupled_of(A)->halo, L->A->shape.type, &to->R.halo));
+    TRY(kryi_halo_like(kryi_coupled_of(A)->part.halo, L->A->shape.type, &to->R.halo));
     TRY(create_operator(L->keep, 0, &to->R, &level.R));
     TRY(kryi_hierarchy_add(H, &level));
 done:
@@ -451,14 +441,15 @@ static kry_status renew_level(const part_levels *L, kryi_hierarchy *H, int i, kr
 {
     kry_status st = KRY_OK;
 
-    if (!A->halo) A->halo = kryi_halo_retain(kryi_coupled_of(kryi_hierarchy_level(H, i)->A)->halo);
+    if (!A->halo)
+        A->halo = kryi_halo_retain(kryi_coupled_of(kryi_hierarchy_level(H, i)->A)->part.halo);
     TRY(kryi_part_prolongation(A, &L->kept[i], &to->P));
     TRY(kryi_part_multiply(i + 1, L->A->shape.type, A, to));
 done:
     return st;
 }
 
-static kry_status store_level(kryi_hierarchy *H, int i, const kryi_part_coarser *to)
+static kry_status store_level(kryi_hierarchy *H, int i, kryi_part_coarser *to)
 {
     kry_status st = KRY_OK;
 

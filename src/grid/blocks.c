@@ -104,9 +104,9 @@ static int find_sides(const block_part *b, block_side sides[6])
     return count;
 }
 
-/* Make the halo that brings what is beyond `count` sides. place: where in the whole each number is. Collective. */
+/* Make the halo of `part`, which brings what is beyond `count` sides, and its places. Collective. */
 static kry_status make_halo(const block_part *b, kry_device *dev, const block_side *sides,
-                            int count, int64_t **place, kryi_halo **halo)
+                            int count, kryi_dist *part)
 {
     kry_status st = KRY_OK;
     const int64_t numbers = count ? sides[count - 1].at + sides[count - 1].count : 0;
@@ -115,7 +115,7 @@ static kry_status make_halo(const block_part *b, kry_device *dev, const block_si
     int links = 0;
 
     TRY(kryi_alloc((size_t)numbers, sizeof *row, &row));
-    TRY(kryi_alloc((size_t)numbers, sizeof **place, place));
+    TRY(kryi_alloc((size_t)numbers, sizeof *part->place, &part->place));
     for (int i = 0; i < count; i++) {
         const block_side *s = &sides[i];
         if (i == 0 || s->part != sides[i - 1].part)
@@ -123,10 +123,10 @@ static kry_status make_halo(const block_part *b, kry_device *dev, const block_si
         want[links - 1].count += s->count;
         for (int64_t t = 0; t < s->count; t++) {
             row[s->at + t] = (int32_t)point_beyond(b, s, t);
-            (*place)[s->at + t] = b->split->first[s->part] + row[s->at + t];
+            part->place[s->at + t] = b->split->first[s->part] + row[s->at + t];
         }
     }
-    TRY(kryi_halo_create(dev, b->own->type, want, links, row, halo));
+    TRY(kryi_halo_create(dev, b->own->type, want, links, row, &part->halo));
 done:
     free(row);
     return st;
@@ -335,23 +335,23 @@ static kry_status couple(const blocks *W, int rank, kry_op *own, unsigned traits
     const kryi_stencil *S = kryi_stencil_of(own);
     const block_part part = { W->split, rank, S };
     const numbers_given k = given_numbers(W, rank);
-    kryi_coupled A = { .own = own, .kind = &kind, .traits = traits };
+    kryi_coupled A = {
+        .own = own, .kind = &kind, .traits = traits, .part.first = W->split->first[rank]
+    };
     block_side sides[6];
     const int count = find_sides(&part, sides);
     kryi_csr exact = { 0 };
     void *sums = NULL;
 
-    TRY(find_far("kry_stencil_create", &part, sides, count, &k, &A.far));
-    TRY(make_halo(&part, S->dev, sides, count, &A.place, &A.halo));
-    if (sums_in_double(S)) TRY(kryi_stencil_rows_like(S, &A.far, &exact, &sums));
+    TRY(find_far("kry_stencil_create", &part, sides, count, &k, &A.part.far));
+    TRY(make_halo(&part, S->dev, sides, count, &A.part));
+    if (sums_in_double(S)) TRY(kryi_stencil_rows_like(S, &A.part.far, &exact, &sums));
     st = kryi_coupled_create(&A, exact.rows ? &exact : NULL, local);
     A = (kryi_coupled){ 0 };
     TRY(st);
-    TRY(kryi_coupled_store_flux(*local, exact.val, sums, kryi_coupled_of(*local)->far.val));
+    TRY(kryi_coupled_store_flux(*local, exact.val, sums, kryi_coupled_of(*local)->part.far.val));
 done:
-    kryi_halo_release(&A.halo);
-    free(A.place);
-    kryi_csr_release(&A.far);
+    kryi_dist_release(&A.part);
     free(sums);
     kryi_csr_release(&exact);
     return st;
@@ -398,7 +398,8 @@ kry_status kryi_stencil_read_faces(const kry_op *op, int axis, double *numbers)
     const block_part part = { op->dev->layout.split, kryi_layout_rank(&op->dev->layout), A };
     const int count = find_sides(&part, sides);
     for (int i = 0; i < count; i++)
-        if (sides[i].axis == axis && sides[i].high) upper_faces(&part, &sides[i], &C->far, numbers);
+        if (sides[i].axis == axis && sides[i].high)
+            upper_faces(&part, &sides[i], &C->part.far, numbers);
 done:
     return st;
 }

@@ -42,7 +42,7 @@ kry_status kry_op_volume(const kry_op *op, int i, kry_part_volume *volume)
     const kryi_coupled *coupled = kryi_coupled_of(A);
     const kryi_halo *halo = grid      ? grid->slab.halo
                             : wide    ? wide->halo
-                            : coupled ? coupled->halo
+                            : coupled ? coupled->part.halo
                                       : NULL;
     kry_op_describe(local, &info);
     volume->rows = local->shape.rows, volume->entries = info.nnz;

@@ -18,7 +18,7 @@ static kry_status run(const kryi_coupled *A, kryi_kernel *kernel, int64_t groups
                       const kry_arg *rest, size_t count)
 {
     const kryi_packed_rows *far = &A->packed;
-    cl_mem numbers = kryi_halo_numbers(A->halo);
+    cl_mem numbers = kryi_halo_numbers(A->part.halo);
     kry_arg args[FAR_ARGS + MOST_MORE] = { ARG(A->rows),  ARG(A->row),   ARG(far->begin),
                                            ARG(far->col), ARG(far->val), ARG(numbers) };
 
@@ -29,7 +29,7 @@ static kry_status run(const kryi_coupled *A, kryi_kernel *kernel, int64_t groups
 
 static int64_t groups_for_rows(const kryi_coupled *A)
 {
-    return kryi_groups_for(A->dev, A->far.type, A->rows);
+    return kryi_groups_for(A->dev, A->part.far.type, A->rows);
 }
 
 /* y += alpha far x */
@@ -45,7 +45,7 @@ static kry_status add_far_dot(kryi_coupled *A, cl_mem state, const kry_vec *x, k
                               kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    int64_t groups = kryi_groups_for_sums(A->dev, A->far.type, A->rows);
+    int64_t groups = kryi_groups_for_sums(A->dev, A->part.far.type, A->rows);
     cl_int first = sum->count, stops = state != NULL;
 
     if (A->rows == 0) return KRY_OK;
@@ -63,7 +63,7 @@ done:
 static kry_status far_dot(kryi_coupled *A, cl_mem state, const kry_vec *x, kry_sum *sum)
 {
     kry_status st = KRY_OK;
-    int64_t groups = kryi_groups_for_sums(A->dev, A->far.type, A->rows);
+    int64_t groups = kryi_groups_for_sums(A->dev, A->part.far.type, A->rows);
     cl_int first = sum->count;
 
     if (A->rows == 0) return KRY_OK;
@@ -82,9 +82,9 @@ static kry_status coupled_apply(void *self, double alpha, const kry_vec *x, doub
     kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kryi_halo_begin(A->halo, x));
+    TRY(kryi_halo_begin(A->part.halo, x));
     TRY(A->own->table->apply(A->own->self, alpha, x, beta, y));
-    TRY(kryi_halo_end(A->halo));
+    TRY(kryi_halo_end(A->part.halo));
     TRY(add_far(A, alpha, x, y));
 done:
     return st;
@@ -95,9 +95,9 @@ static kry_status coupled_apply_dot(void *self, const kry_vec *x, kry_vec *y, kr
     kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kryi_halo_begin(A->halo, x));
+    TRY(kryi_halo_begin(A->part.halo, x));
     TRY(kryi_op_run_dot(A->own, x, y, sum));
-    TRY(kryi_halo_end(A->halo));
+    TRY(kryi_halo_end(A->part.halo));
     TRY(add_far_dot(A, NULL, x, y, sum));
 done:
     return st;
@@ -108,9 +108,9 @@ static kry_status coupled_direction(void *self, const kryi_cg *cg)
     kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kryi_halo_begin_direction(A->halo, cg));
+    TRY(kryi_halo_begin_direction(A->part.halo, cg));
     TRY(kryi_cg_direct(A->own, cg));
-    TRY(kryi_halo_end(A->halo));
+    TRY(kryi_halo_end(A->part.halo));
     TRY(A->kind ? far_dot(A, cg->state, cg->p, cg->pq)
                 : add_far_dot(A, cg->state, cg->p, cg->q, cg->pq));
 done:
@@ -141,13 +141,13 @@ static kry_status coupled_residual(void *self, const kry_vec *b, const kry_vec *
     kryi_coupled *A = self;
     kry_status st = KRY_OK;
 
-    TRY(kryi_halo_begin(A->halo, x));
+    TRY(kryi_halo_begin(A->part.halo, x));
     if (A->exact.b && A->rows) {
         const kry_arg args[] = { ARG(A->rows), ARG(A->row), ARG_VEC(b), ARG(A->exact.b->buffer) };
         TRY(kryi_launch(A->dev, A->exact.pack, groups_for_rows(A), args, COUNT(args)));
     }
     TRY(kry_op_residual(A->own, b, x, r));
-    TRY(kryi_halo_end(A->halo));
+    TRY(kryi_halo_end(A->part.halo));
     if (A->exact.b) {
         const kry_arg rest[] = { ARG(A->flux),
                                  ARG(A->exact.own.begin),
@@ -187,9 +187,9 @@ static kry_status coupled_update(void *self, const void *values)
 static void coupled_describe(void *self, kry_op_info *info)
 {
     kryi_coupled *A = self;
-    double word = (double)kry_type_size(A->far.type);
+    double word = (double)kry_type_size(A->part.far.type);
     double far = (double)A->packed.nnz * (word + 4);
-    double vectors = 3 * word * (double)A->rows + word * (double)(kryi_halo_sent(A->halo) * 2);
+    double vectors = 3 * word * (double)A->rows + word * (double)(kryi_halo_sent(A->part.halo) * 2);
 
     kry_op_describe(A->own, info);
     info->nnz += A->packed.nnz;
@@ -205,17 +205,15 @@ static void coupled_describe(void *self, kry_op_info *info)
 
 static void release(kryi_coupled *A)
 {
-    kryi_halo_release(&A->halo);
+    kryi_dist_release(&A->part);
     kry_vec_release(&A->exact.b);
     kryi_packed_rows *own = &A->exact.own, *far = &A->packed;
     cl_mem *const all[] = { &A->exact.surplus, &own->val, &own->col,   &own->begin,
                             &far->val,         &far->col, &far->begin, &A->row };
     for (size_t i = 0; i < COUNT(all); i++) kryi_buffer_release(A->dev, all[i]);
     kry_op_release(&A->own);
-    kryi_csr_release(&A->far);
     free(A->exact.from);
     free(A->number);
-    free(A->place);
 }
 
 static void coupled_destroy(void *self)
@@ -257,8 +255,8 @@ const kry_op *kryi_op_own(const kry_op *A)
 int64_t kryi_coupled_places(const kry_op *A, const int64_t **place)
 {
     const kryi_coupled *C = kryi_coupled_of(A);
-    *place = C ? C->place : NULL;
-    return C ? kryi_halo_count(C->halo) : 0;
+    *place = C ? C->part.place : NULL;
+    return C ? kryi_halo_count(C->part.halo) : 0;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -266,7 +264,7 @@ int64_t kryi_coupled_places(const kry_op *A, const int64_t **place)
 static kry_status get_kernels(kryi_coupled *A)
 {
     kry_status st = KRY_OK;
-    kry_type type = A->far.type;
+    kry_type type = A->part.far.type;
 
     A->flux = A->kind || kryi_matrix_in_flux_form(kryi_matrix_of(A->own));
     TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_add", &A->add));

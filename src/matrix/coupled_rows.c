@@ -37,7 +37,7 @@ done:
 kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_csr *exact)
 {
     kry_status st = KRY_OK;
-    const kryi_csr *far = &A->far;
+    const kryi_csr *far = &A->part.far;
 
     TRY(kryi_alloc((size_t)far->rows, sizeof *A->number, &A->number));
     for (int64_t i = 0; i < far->rows; i++)
@@ -60,10 +60,10 @@ static kry_status store_exact(const kryi_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
     const kryi_exact_rows *exact = &A->exact;
-    size_t bytes = (size_t)exact->own.nnz * kry_type_size(A->far.type);
+    size_t bytes = (size_t)exact->own.nnz * kry_type_size(A->part.far.type);
     void *packed = NULL;
 
-    TRY(kryi_numbers_at(A->far.type, own_val, exact->from, exact->own.nnz, &packed));
+    TRY(kryi_numbers_at(A->part.far.type, own_val, exact->from, exact->own.nnz, &packed));
     TRY(kryi_buffer_write(A->dev, exact->own.val, 0, bytes, packed));
 done:
     free(packed);
@@ -74,7 +74,7 @@ done:
 static kry_status store_surplus(const kryi_coupled *A, const void *sums)
 {
     kry_status st = KRY_OK;
-    kry_type type = A->far.type;
+    kry_type type = A->part.far.type;
     void *packed = NULL;
 
     TRY(kryi_alloc((size_t)A->rows, kry_type_size(type), &packed));
@@ -96,7 +96,7 @@ static kry_status balance(const kryi_coupled *A, const void *own_val)
     void *sums = NULL;
 
     own.val = (void *)own_val;
-    TRY(kryi_flux_sums("kry_csr_create", matrix, &own, &A->far, &sums));
+    TRY(kryi_flux_sums("kry_csr_create", matrix, &own, &A->part.far, &sums));
     if (A->exact.b) TRY(store_surplus(A, sums));
     if (sums || matrix->surplus) TRY(kryi_matrix_set_surplus(matrix, sums));
 done:
@@ -106,10 +106,10 @@ done:
 
 static kry_status store_far(const kryi_coupled *A, const void *far_val)
 {
-    size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->far.type);
+    size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->part.far.type);
 
-    if (bytes && far_val != A->far.val) memcpy(A->far.val, far_val, bytes);
-    return kryi_buffer_write(A->dev, A->packed.val, 0, bytes, A->far.val);
+    if (bytes && far_val != A->part.far.val) memcpy(A->part.far.val, far_val, bytes);
+    return kryi_buffer_write(A->dev, A->packed.val, 0, bytes, A->part.far.val);
 }
 
 kry_status kryi_coupled_store(kry_op *op, const void *own_val, const void *far_val)
@@ -164,7 +164,7 @@ kry_status kryi_coupled_own_rows(const kry_op *op, kryi_csr *rows)
           "kry_matrix_read: '%s' is not a stored matrix", op->table->kind);
     if (matrix) return kryi_matrix_download(matrix, rows);
     TRY(A->kind->rows(A->own, rows));
-    add_to_diagonal(&A->far, rows);
+    add_to_diagonal(&A->part.far, rows);
 done:
     return st;
 }
@@ -178,7 +178,7 @@ kry_status kryi_coupled_download(const kry_op *op, kryi_csr *rows)
     *rows = (kryi_csr){ 0 };
     if (!A) return kryi_coupled_own_rows(op, rows);
     TRY(kryi_coupled_own_rows(op, &own));
-    TRY(kryi_csr_beside(&own, &A->far, rows));
+    TRY(kryi_csr_beside(&own, &A->part.far, rows));
 done:
     kryi_csr_release(&own);
     return st;
@@ -190,13 +190,14 @@ done:
 static kry_status convert_far(const kryi_coupled *A, kry_type type, double factor, kryi_csr *far)
 {
     kry_status st = KRY_OK;
-    const kryi_csr pattern = { A->far.rows, A->far.cols, type, A->far.row_ptr, A->far.col, NULL };
+    const kryi_csr pattern = { A->part.far.rows,    A->part.far.cols, type,
+                               A->part.far.row_ptr, A->part.far.col,  NULL };
 
     TRY(kryi_csr_part(&pattern, &(kryi_csr_cut){ .rows = pattern.rows, .cols = pattern.cols }, far,
                       NULL));
     TRY(kryi_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
-    TRY(kryi_numbers_convert("kry_op_convert", "entry", A->far.type, A->far.val, A->packed.nnz,
-                             factor, type, far->val));
+    TRY(kryi_numbers_convert("kry_op_convert", "entry", A->part.far.type, A->part.far.val,
+                             A->packed.nnz, factor, type, far->val));
 done:
     return st;
 }
@@ -220,16 +221,18 @@ done:
 static kry_status make_copy(const kryi_coupled *A, kry_op *own, kryi_csr *far, kry_op **copy)
 {
     kry_status st = KRY_OK;
-    kryi_coupled made = { .own = own, .kind = A->kind, .traits = A->traits };
-    size_t places = (size_t)kryi_halo_count(A->halo);
+    kryi_coupled made = {
+        .own = own, .kind = A->kind, .traits = A->traits, .part.first = A->part.first
+    };
+    size_t places = (size_t)kryi_halo_count(A->part.halo);
 
-    TRY(kryi_alloc(places, sizeof *made.place, &made.place));
-    if (places) memcpy(made.place, A->place, places * sizeof *made.place);
-    TRY(kryi_halo_like(A->halo, own->shape.type, &made.halo));
-    made.far = *far, *far = (kryi_csr){ 0 };
+    TRY(kryi_alloc(places, sizeof *made.part.place, &made.part.place));
+    if (places) memcpy(made.part.place, A->part.place, places * sizeof *made.part.place);
+    TRY(kryi_halo_like(A->part.halo, own->shape.type, &made.part.halo));
+    made.part.far = *far, *far = (kryi_csr){ 0 };
     return kryi_coupled_create(&made, NULL, copy);
 done:
-    free(made.place);
+    free(made.part.place);
     return st;
 }
 
@@ -249,7 +252,7 @@ kry_status kryi_coupled_convert(void *self, kry_type type, double factor, const 
     assert(own);
     own->shape.traits = A->own->shape.traits;
     if (!T) TRY(make_copy(A, own, &far, copy));
-    TRY(kryi_coupled_store(*copy, NULL, T ? far.val : kryi_coupled_of(*copy)->far.val));
+    TRY(kryi_coupled_store(*copy, NULL, T ? far.val : kryi_coupled_of(*copy)->part.far.val));
     if (!A->kind)
         TRY(kryi_matrix_convert_surplus(kryi_matrix_of(A->own), factor, kryi_matrix_of(own)));
 done:

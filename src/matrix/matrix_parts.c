@@ -26,7 +26,7 @@ typedef struct matrix_whole {
     matrix_piece *piece;    /* split->members */
 } matrix_whole;
 
-static bool is_of_rank(const matrix_whole *W) { return W->rank.wanted != NULL; }
+static bool is_of_rank(const matrix_whole *W) { return W->rank.split != NULL; }
 
 /* ---- the cut of a matrix --------------------------------------------------------------------- */
 
@@ -35,65 +35,56 @@ static bool is_of_rank(const matrix_whole *W) { return W->rank.wanted != NULL; }
 typedef struct cut {
     matrix_whole *W;
     matrix_piece *piece;
-    int64_t first, rows; /* places */
-    int32_t *number;     /* columns of the whole: their numbers in the matrix at hand, -1: none */
-    int64_t *wanted;     /* places in other parts that the rows have entries for, ascending */
-    int64_t wants;
-    kryi_csr own, far;
+    int64_t rows;
+    int32_t *number; /* columns of the whole: their numbers in the matrix at hand, -1: none */
+    kryi_dist part;  /* far has its columns before it has entries */
 } cut;
 
 /* The column of the host's matrix that an own place has; or that of wanted place i. */
 static int64_t own_column(const cut *c, int64_t place)
 {
-    if (is_of_rank(c->W)) return c->W->rank.below + place - c->first;
+    if (is_of_rank(c->W)) return c->W->rank.below + place - c->part.first;
     return kryi_split_row(c->W->split, place);
 }
 static int64_t far_column(const cut *c, int64_t i)
 {
     if (is_of_rank(c->W)) return i < c->W->rank.below ? i : c->rows + i;
-    return kryi_split_row(c->W->split, c->wanted[i]);
-}
-
-/* A rank has found them. */
-static kry_status take_wanted(cut *c)
-{
-    kry_status st = kryi_alloc((size_t)c->W->rank.wants, sizeof *c->wanted, &c->wanted);
-
-    if (st < 0) return st;
-    c->wants = c->W->rank.wants;
-    if (c->wants) memcpy(c->wanted, c->W->rank.wanted, (size_t)c->wants * sizeof *c->wanted);
-    for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = (int32_t)i;
-    return KRY_OK;
+    return kryi_split_row(c->W->split, c->part.place[i]);
 }
 
 /* List the wanted places; number[column] is then the column's place in this list. */
 static kry_status find_wanted(cut *c)
 {
     kry_status st = KRY_OK;
-    const matrix_whole *W = c->W;
+    matrix_whole *W = c->W;
     const kryi_csr *H = &W->host;
-    int64_t end = c->first + c->rows;
+    int64_t end = c->part.first + c->rows;
 
     TRY(kryi_alloc((size_t)H->cols, sizeof *c->number, &c->number));
     for (int64_t j = 0; j < H->cols; j++) c->number[j] = -1;
-    if (is_of_rank(W)) return take_wanted(c);
-    for (int64_t p = c->first; p < end; p++) {
+    if (is_of_rank(W)) { /* which has found them */
+        c->part.far.cols = W->rank.wants;
+        c->part.place = W->rank.wanted, W->rank.wanted = NULL;
+        for (int64_t i = 0; i < W->rank.wants; i++) c->number[far_column(c, i)] = (int32_t)i;
+        return KRY_OK;
+    }
+    for (int64_t p = c->part.first; p < end; p++) {
         int64_t row = kryi_split_row(W->split, p);
         for (int64_t k = H->row_ptr[row]; k < H->row_ptr[row + 1]; k++) {
             int32_t *number = &c->number[H->col[k]];
             int64_t place = W->place ? W->place[H->col[k]] : H->col[k];
-            if (*number >= 0 || (place >= c->first && place < end)) continue;
+            if (*number >= 0 || (place >= c->part.first && place < end)) continue;
             *number = 0;
-            c->wants++;
+            c->part.far.cols++;
         }
     }
-    TRY(kryi_alloc((size_t)c->wants, sizeof *c->wanted, &c->wanted));
-    c->wants = 0;
+    TRY(kryi_alloc((size_t)c->part.far.cols, sizeof *c->part.place, &c->part.place));
+    c->part.far.cols = 0;
     for (int64_t p = 0; p < H->cols; p++) {
         int32_t *number = &c->number[kryi_split_row(W->split, p)];
         if (*number < 0) continue;
-        *number = (int32_t)c->wants;
-        c->wanted[c->wants++] = p;
+        *number = (int32_t)c->part.far.cols;
+        c->part.place[c->part.far.cols++] = p;
     }
 done:
     return st;
@@ -102,15 +93,15 @@ done:
 /* Number the own columns from `first` on. */
 static void number_own(const cut *c, int64_t first)
 {
-    for (int64_t p = c->first; p < c->first + c->rows; p++)
-        c->number[own_column(c, p)] = (int32_t)(first + p - c->first);
+    for (int64_t p = c->part.first; p < c->part.first + c->rows; p++)
+        c->number[own_column(c, p)] = (int32_t)(first + p - c->part.first);
 }
 
 static kry_status take_columns(const cut *c, int64_t cols, kryi_csr *part, int64_t **from)
 {
     const bool rank = is_of_rank(c->W);
     const kryi_csr_cut cut = { .rows = c->rows,
-                               .first = rank ? 0 : c->first,
+                               .first = rank ? 0 : c->part.first,
                                .row = c->W->split->row,
                                .cols = cols,
                                .place = c->number };
@@ -123,34 +114,26 @@ static kry_status take_own(cut *c, int64_t cols)
     kry_status st = KRY_OK;
 
     if (is_of_rank(c->W)) {
-        c->own = c->W->host;
-        c->W->host = (kryi_csr){ .type = c->own.type };
-        kryi_csr_renumber(&c->own, cols, c->number);
+        c->part.own = c->W->host;
+        c->W->host = (kryi_csr){ .type = c->part.own.type };
+        kryi_csr_renumber(&c->part.own, cols, c->number);
     } else {
-        TRY(take_columns(c, cols, &c->own, &c->piece->own));
+        TRY(take_columns(c, cols, &c->part.own, &c->piece->own));
     }
     free(c->number), c->number = NULL;
 done:
     return st;
 }
 
-/* Make the halo that brings the wanted numbers. Collective. */
-static kry_status make_halo(const cut *c, kry_device *dev, kryi_halo **halo)
-{
-    const kryi_split *s = c->W->split;
-    const kryi_places want = { s->first, c->wants, c->wanted };
-    return kryi_halo_create_for(dev, c->W->host.type, &want, halo);
-}
-
-/* The matrix of c->own, whose arrays it takes, unless its numbers are needed after that or its columns do not ascend. */
+/* The matrix of c->part.own, whose arrays it takes, unless its numbers are needed after that or its columns do not ascend. */
 static kry_status create(cut *c, kry_device *dev, kry_matrix_params params, bool needed,
                          kry_op **op)
 {
     params.storage = KRY_GENERAL;
     params.duplicates = KRY_REFUSE;
     if (needed || kryi_split_permutes(c->W->split))
-        return kryi_matrix_create(dev, &c->own, &params, op);
-    return kryi_matrix_take(dev, &c->own, &params, op);
+        return kryi_matrix_create(dev, &c->part.own, &params, op);
+    return kryi_matrix_take(dev, &c->part.own, &params, op);
 }
 
 /* Make a matrix of the own entries. Without the far ones it is no longer singular; but in flux form its
@@ -178,21 +161,21 @@ static kry_status make_coupled(cut *c, kry_device *dev, kry_op **local)
     kryi_coupled A = { .traits = c->W->params.traits };
     const bool exact = c->W->host.type == KRY_F32 && dev->info.fp64;
 
-    TRY(take_columns(c, c->wants, &c->far, &p->far));
-    for (int64_t i = 0; i < c->wants; i++) c->number[far_column(c, i)] = -1;
+    TRY(take_columns(c, c->part.far.cols, &c->part.far, &p->far));
+    for (int64_t i = 0; i < c->part.far.cols; i++) c->number[far_column(c, i)] = -1;
     number_own(c, 0);
     TRY(take_own(c, c->rows));
-    p->own_nnz = kryi_csr_nnz(&c->own), p->far_nnz = kryi_csr_nnz(&c->far);
+    p->own_nnz = kryi_csr_nnz(&c->part.own), p->far_nnz = kryi_csr_nnz(&c->part.far);
     TRY(make_own(c, dev, exact || c->W->params.form == KRY_FLUX, &own));
     if (c->W->split->members == 1) { /* all of it */
         *local = own, own = NULL;
         goto done;
     }
-    TRY(make_halo(c, dev, &A.halo));
-    A.own = own, A.far = c->far, c->far = (kryi_csr){ 0 };
-    A.place = c->wanted, c->wanted = NULL;
+    TRY(kryi_dist_connect(dev, c->W->host.type, c->W->split->first, &c->part));
+    A.own = own, A.part = c->part, A.part.own = (kryi_csr){ 0 };
+    c->part = (kryi_dist){ .own = c->part.own };
     TRY(kryi_coupled_create(&A, exact ? &kryi_matrix_of(own)->sorted : NULL, local));
-    TRY(kryi_coupled_store(*local, c->own.val, kryi_coupled_of(*local)->far.val));
+    TRY(kryi_coupled_store(*local, c->part.own.val, kryi_coupled_of(*local)->part.far.val));
 done:
     kry_op_release(&own);
     return st;
@@ -205,10 +188,10 @@ static void number_columns(const cut *c, kryi_extended *A)
 {
     enum { ALIGNED = 8 };
 
-    while (A->below < c->wants && c->wanted[A->below] < c->first) A->below++;
+    while (A->below < c->part.far.cols && c->part.place[A->below] < c->part.first) A->below++;
     A->own_at = (A->below + ALIGNED - 1) / ALIGNED * ALIGNED;
     number_own(c, A->own_at);
-    for (int64_t i = 0; i < c->wants; i++) {
+    for (int64_t i = 0; i < c->part.far.cols; i++) {
         int64_t from_own = i - A->below + (i < A->below ? 0 : c->rows);
         c->number[far_column(c, i)] = (int32_t)(A->own_at + from_own);
     }
@@ -221,13 +204,15 @@ static kry_status make_extended(cut *c, kry_device *dev, kry_op **local)
     kryi_extended A = { .traits = params.traits };
 
     number_columns(c, &A);
-    TRY(take_own(c, A.own_at + c->rows + c->wants - A.below));
-    c->piece->own_nnz = kryi_csr_nnz(&c->own);
+    TRY(take_own(c, A.own_at + c->rows + c->part.far.cols - A.below));
+    c->piece->own_nnz = kryi_csr_nnz(&c->part.own);
     params.traits = 0;
     if (params.format == KRY_FORMAT_AUTO) params.format = KRY_FORMAT_SELL;
     TRY(create(c, dev, params, false, &A.wide));
-    if (c->W->split->members > 1) TRY(make_halo(c, dev, &A.halo));
-    A.place = c->wanted, c->wanted = NULL;
+    if (c->W->split->members > 1)
+        TRY(kryi_dist_connect(dev, c->W->host.type, c->W->split->first, &c->part));
+    A.halo = c->part.halo, A.place = c->part.place;
+    c->part.halo = NULL, c->part.place = NULL;
     TRY(kryi_extended_create(&A, local));
 done:
     kry_op_release(&A.wide);
@@ -242,7 +227,7 @@ static kry_status cut_matrix(const void *user, int rank, kry_op **local)
     kry_device *dev = W->team->part[rank];
     cut c = { .W = W,
               .piece = &W->piece[rank],
-              .first = W->split->first[rank],
+              .part.first = W->split->first[rank],
               .rows = kryi_split_rows(W->split, rank) };
 
     TRY(find_wanted(&c));
@@ -250,9 +235,7 @@ static kry_status cut_matrix(const void *user, int rank, kry_op **local)
 done:
     if (st < 0) kry_op_release(local);
     free(c.number);
-    free(c.wanted);
-    kryi_csr_release(&c.own);
-    kryi_csr_release(&c.far);
+    kryi_dist_release(&c.part);
     return st;
 }
 
@@ -325,7 +308,7 @@ static kry_status update_rank(matrix_whole *W, kry_op *local)
     const void *given = W->host.val;
 
     if (A && given) {
-        TRY(kryi_rank_numbers(&W->rank, &kryi_matrix_of(own)->sorted, &A->far, given, &own_val,
+        TRY(kryi_rank_numbers(&W->rank, &kryi_matrix_of(own)->sorted, &A->part.far, given, &own_val,
                               &far_val));
         given = own_val;
     }

@@ -9,7 +9,7 @@
 #ifndef KRY_MATRIX_PARTS_H
 #define KRY_MATRIX_PARTS_H
 
-#include "operator/halo.h"
+#include "operator/dist.h"
 #include "sparse/entries.h"
 
 /* ---- matrix_parts.c, matrix_read.c: the whole ------------------------------------------------- */
@@ -18,8 +18,7 @@
  * whole: of other ranks' columns `below`, all its own ones, the others of other ranks. */
 typedef struct kryi_rank_rows {
     kryi_split *split; /* borrowed */
-    int64_t *
-        wanted; /* owned, not NULL: places in other ranks that the rows have entries for, ascending */
+    int64_t *wanted;   /* owned: places in other ranks that the rows have entries for, ascending */
     int64_t wants, below;
 } kryi_rank_rows;
 /* Part the numbers of such rows into those of own and far entries, which have these patterns; to be freed. */
@@ -65,14 +64,12 @@ typedef struct kryi_coupled {
     kry_device *dev;           /* borrowed */
     kry_op *own;               /* retained: a stored matrix; or */
     const kryi_own_kind *kind; /* not NULL: an operator of this kind, static */
-    kryi_halo *halo;           /* owned */
-    kryi_csr far;    /* on the host, of all rows; columns: places among the halo's numbers */
-    int64_t *place;  /* of each of the halo's numbers in the whole (split.h) */
-    unsigned traits; /* of the whole matrix */
-    int64_t rows;    /* coupled ones */
-    int32_t *number; /* host, rows: which */
-    cl_mem row;      /* the same */
-    kryi_packed_rows packed; /* their far entries */
+    kryi_dist part;            /* all rows on the host, but for the own entries, which `own` has */
+    unsigned traits;           /* of the whole matrix */
+    int64_t rows;              /* coupled ones */
+    int32_t *number;           /* host, rows: which */
+    cl_mem row;                /* the same */
+    kryi_packed_rows packed;   /* their far entries */
     kryi_exact_rows exact;
     cl_int flux; /* whether its rows are in flux form */
     kryi_kernel *add, *add_dot;
@@ -80,8 +77,8 @@ typedef struct kryi_coupled {
     char variant[128];
 } kryi_coupled;
 
-/* y := alpha (own + far) x + beta y. given: own, which is retained, kind, and halo, far, place and traits, which
- * are taken over even if it fails. exact: own's rows, of which those that are coupled are kept, for residuals of single
+/* y := alpha (own + far) x + beta y. given: own, which is retained, kind, traits, and part, which is taken over even if it
+ * fails. exact: own's rows, of which those that are coupled are kept, for residuals of single
  * numbers that are summed in double; NULL: not wanted. kryi_coupled_store brings what is made of numbers. */
 kry_status kryi_coupled_create(const kryi_coupled *given, const kryi_csr *exact, kry_op **op);
 kryi_coupled *kryi_coupled_of(const kry_op *op); /* NULL: op is none */

@@ -66,7 +66,7 @@ static kry_status find_wanted(const given *g, kryi_rank_rows *rank)
     int64_t count = 0;
 
     for (int64_t k = 0; k < g->nnz; k++) count += !is_own(g, g->col[k]);
-    TRY(kryi_alloc((size_t)count + 1, sizeof *rank->wanted, &rank->wanted));
+    TRY(kryi_alloc((size_t)count, sizeof *rank->wanted, &rank->wanted));
     count = 0;
     for (int64_t k = 0; k < g->nnz; k++)
         if (!is_own(g, g->col[k])) rank->wanted[count++] = g->col[k];

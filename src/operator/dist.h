@@ -1,5 +1,5 @@
 /*
- * dist.h - a sparse matrix of which each part has some rows, on the host, in double.
+ * dist.h - a sparse matrix of which each part has some rows, on the host.
  *
  * The columns of all parts are numbered as the places of a vector that lies on them: each part has those that follow the
  * ones of the part before it. A part keeps entries in its own columns apart from those in far ones, as hypre's ParCSR does.
@@ -23,9 +23,9 @@ typedef struct kryi_dist {
 void kryi_dist_release(kryi_dist *M);
 /* M->halo := for vectors of which part r has places first[r] ... first[r + 1] - 1. Collective. Waits. */
 kry_status kryi_dist_connect(kry_device *dev, kry_type type, const int64_t *first, kryi_dist *M);
-/* theirs := for each far column of A the row of B that another part has. Collective. Waits. */
+/* In double: theirs := for each far column of A the row of B that another part has. Collective. Waits. */
 kry_status kryi_dist_fetch(const kryi_dist *A, const kryi_dist *B, kryi_dist *theirs);
-/* C := A B, without a halo. theirs: what kryi_dist_fetch brings for A and B. */
+/* In double: C := A B, without a halo. theirs: what kryi_dist_fetch brings for A and B. */
 kry_status kryi_dist_multiply(const kryi_dist *A, const kryi_dist *B, const kryi_dist *theirs,
                               kryi_dist *C);
 
