@@ -35,28 +35,31 @@ typedef struct distances {
     double most;                /* of the three */
 } distances;
 
-typedef struct scaled {
-    kry_op_table table;           /* of the operator, with the solver's kind */
+/* The scaled matrix, and what it is made by. */
+typedef struct scaled_matrix {
     kry_op *A;                    /* the caller's; retained */
     kry_op *B;                    /* R A C */
-    kry_op *solver;               /* for B */
     int64_t seen;                 /* A's updates when B took its numbers */
     kry_vec *R, *C;               /* n; the same vector where A is symmetric */
     kry_vec *inverse;             /* n: C^-1 */
     kry_vec *by_row;              /* n: D */
-    kry_vec *b, *y;               /* n, of B's system */
-    kry_vec *earlier;             /* n: x of earlier rounds */
-    kry_vec *r;                   /* n */
     double row_span, column_span; /* of A */
+} scaled_matrix;
+
+typedef struct scaled {
+    kry_op_table table; /* of the operator, with the solver's kind */
+    scaled_matrix E;
+    kry_op *solver;   /* for B */
+    kry_vec *b, *y;   /* n, of B's system */
+    kry_vec *earlier; /* n: x of earlier rounds */
+    kry_vec *r;       /* n */
     /* the caller's system */
     kryi_residual residual;
     kry_stop stop;
-    double roundoff;
     double norm_A;    /* KRY_STOP_BACKWARD: an estimate of ||A||; else 0 */
     int64_t max_iter; /* as given: 0 if kry chooses */
     int64_t measured; /* A's updates when ||A|| was estimated; -1: it never was */
-    double finest;    /* what a round of refinement leaves of its residual, at least */
-    kry_stop inner;   /* what `solver` stops by now */
+    kry_stop inner;   /* the criteria that `solver` has now */
     /* the solve under way */
     double norm_b, target; /* of the x that was measured last */
     double relative;       /* target / ||b||, of the guess */
@@ -93,45 +96,45 @@ done:
 }
 
 /* R, C, C^-1 and D on the device */
-static kry_status take_exponents(scaled *S, const kryi_exponents *s)
+static kry_status take_exponents(scaled_matrix *E, const kryi_exponents *s)
 {
     kry_status st = KRY_OK;
 
-    if (S->C == S->R && !s->symmetric) {
+    if (E->C == E->R && !s->symmetric) {
         kry_vec *C = NULL;
-        TRY(kry_vec_create(S->A->dev, S->A->shape.type, S->A->shape.cols, 1, &C));
-        kry_vec_release(&S->C);
-        S->C = C;
+        TRY(kry_vec_create(E->A->dev, E->A->shape.type, E->A->shape.cols, 1, &C));
+        kry_vec_release(&E->C);
+        E->C = C;
     }
-    TRY(write_powers(s->row, 1, S->R));
-    if (S->C != S->R) TRY(write_powers(s->col, 1, S->C));
-    TRY(write_powers(s->col, -1, S->inverse));
-    TRY(write_powers(s->by_row, 1, S->by_row));
-    S->row_span = s->row_span, S->column_span = s->column_span;
+    TRY(write_powers(s->row, 1, E->R));
+    if (E->C != E->R) TRY(write_powers(s->col, 1, E->C));
+    TRY(write_powers(s->col, -1, E->inverse));
+    TRY(write_powers(s->by_row, 1, E->by_row));
+    E->row_span = s->row_span, E->column_span = s->column_span;
 done:
     return st;
 }
 
 /* Set B's near null space: C^-1 times that of A; or where A is like the Laplacian of something, and smooth errors
  * are nearly constant, C^-1 times ones. */
-static kry_status set_near_null_space(scaled *S, const kryi_exponents *s)
+static kry_status set_near_null_space(scaled_matrix *E, const kryi_exponents *s)
 {
     kry_status st = KRY_OK;
-    const kry_vec *given = S->A->near_null_space;
+    const kry_vec *given = E->A->near_null_space;
     kry_vec *near = NULL;
 
     if (!given && !s->dominant) return KRY_OK;
-    if (!given) return kry_op_set_near_null_space(S->B, S->inverse);
+    if (!given) return kry_op_set_near_null_space(E->B, E->inverse);
     TRY(kry_vec_create(given->dev, given->type, given->n, given->k, &near));
-    TRY(kryi_vec_mul_columns(1, S->inverse, given, near));
-    TRY(kry_op_set_near_null_space(S->B, near));
+    TRY(kryi_vec_mul_columns(1, E->inverse, given, near));
+    TRY(kry_op_set_near_null_space(E->B, near));
 done:
     kry_vec_release(&near);
     return st;
 }
 
 /* B takes the numbers that A has now, scaled as suits them. */
-static kry_status renew(scaled *S)
+static kry_status renew(scaled_matrix *E)
 {
     kry_status st = KRY_OK;
     kryi_csr rows = { 0 };
@@ -139,13 +142,13 @@ static kry_status renew(scaled *S)
     void *val = NULL;
     kryi_finding found;
 
-    TRY(kryi_matrix_download(kryi_matrix_of(S->A), &rows));
-    TRY(kryi_exponents_find(&rows, S->A->shape.traits & KRY_SYMMETRIC, true, &s, &val, &found));
-    TRY(kry_op_update(S->B, val));
-    S->B->found = found;
-    TRY(take_exponents(S, &s));
-    TRY(set_near_null_space(S, &s));
-    S->seen = S->A->updates;
+    TRY(kryi_matrix_download(kryi_matrix_of(E->A), &rows));
+    TRY(kryi_exponents_find(&rows, E->A->shape.traits & KRY_SYMMETRIC, true, &s, &val, &found));
+    TRY(kry_op_update(E->B, val));
+    E->B->found = found;
+    TRY(take_exponents(E, &s));
+    TRY(set_near_null_space(E, &s));
+    E->seen = E->A->updates;
 done:
     free(val);
     kryi_exponents_release(&s);
@@ -161,7 +164,7 @@ static kry_status hand_out(scaled *S)
     kry_status st = KRY_OK;
 
     TRY(kry_vec_copy(S->earlier, S->caller_x));
-    TRY(kry_vec_mul(1, S->C, S->y, 1, S->caller_x));
+    TRY(kry_vec_mul(1, S->E.C, S->y, 1, S->caller_x));
 done:
     return st;
 }
@@ -174,9 +177,11 @@ static int show(void *user, const kry_iteration *it)
     if (S->shows && S->caller_x && hand_out(S) < 0) return 1;
     shown.iteration += S->before;
     shown.residual *= S->unit, shown.target *= S->unit;
-    shown.seconds = kryi_work_clock(S->A->dev) - S->start;
+    shown.seconds = kryi_work_clock(S->E.A->dev) - S->start;
     return S->monitor(S->monitor_user, &shown);
 }
+
+static double roundoff_of(const scaled *S) { return kryi_unit_roundoff(S->E.A->shape.type); }
 
 /* Let the solver for B stop at this relative residual, with the iterations that are left. */
 static kry_status set_inner_stop(scaled *S, double relative)
@@ -188,7 +193,7 @@ static kry_status set_inner_stop(scaled *S, double relative)
 
     if (S->rounds && stop.test == KRY_STOP_BACKWARD) stop.test = KRY_STOP_RESIDUAL;
     if (stop.max_iter) stop.max_iter -= S->before;
-    stop.rtol = fmin(0.5, fmax(relative, 2 * S->roundoff));
+    stop.rtol = fmin(0.5, fmax(relative, 2 * roundoff_of(S)));
     if (stop.rtol == now->rtol && stop.atol == now->atol && stop.max_iter == now->max_iter &&
         stop.test == now->test)
         return KRY_OK;
@@ -233,16 +238,16 @@ static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, dista
     TRY(kryi_residual_compute(&S->residual, b, x, S->r, &d->residual, &unit));
     TRY(kryi_residual_norm(&S->residual, x, &size));
     S->target = kryi_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
-    TRY(kry_vec_mul(1, S->R, S->r, 0, S->b));
+    TRY(kry_vec_mul(1, S->E.R, S->r, 0, S->b));
     TRY(kryi_residual_norm(&S->residual, S->b, &scaled_norm));
-    TRY(kry_vec_mul(1, S->by_row, S->r, 0, S->r));
+    TRY(kry_vec_mul(1, S->E.by_row, S->r, 0, S->r));
     TRY(kryi_residual_norm(&S->residual, S->r, &by_rows));
     d->given = d->residual / S->target;
     d->scaled = scaled_norm / (1.01 * S->wanted); /* whose roundoff was another */
     d->rows = by_rows > 0 ? by_rows / (S->relative * size) : 0;
     d->most = fmax(d->given, fmax(d->scaled, d->rows)); /* NaN: the others */
-    const bool proves =
-        S->stop.test == KRY_STOP_NEVER || d->residual == 0 || S->target >= S->roundoff * S->norm_b;
+    const bool proves = S->stop.test == KRY_STOP_NEVER || d->residual == 0 ||
+                        S->target >= roundoff_of(S) * S->norm_b;
     if (!isfinite(d->residual) || !proves) d->given = d->most = INFINITY;
 done:
     return st;
@@ -290,18 +295,18 @@ static kry_status begin(scaled *S, const kry_vec *b, const kry_vec *x)
     kry_status st = KRY_OK;
     double inconsistent, scaled_norm;
 
-    S->start = kryi_work_clock(S->A->dev);
+    S->start = kryi_work_clock(S->E.A->dev);
     S->before = S->history_count = 0, S->rounds = 0;
-    if (S->seen != S->A->updates) TRY(renew(S));
+    if (S->E.seen != S->E.A->updates) TRY(renew(&S->E));
     TRY(kryi_residual_begin(&S->residual, b, &S->norm_b, &inconsistent));
-    if (S->stop.test == KRY_STOP_BACKWARD && S->measured != S->A->updates) {
+    if (S->stop.test == KRY_STOP_BACKWARD && S->measured != S->E.A->updates) {
         TRY(kryi_residual_norm_of_A(&S->residual, S->r, &S->norm_A));
-        S->measured = S->A->updates;
+        S->measured = S->E.A->updates;
     }
     S->target = kryi_stop_target(&S->stop, S->norm_b, 0);
     S->relative = S->norm_b > 0 ? S->target / S->norm_b : 0.5;
-    TRY(kry_vec_mul(1, S->R, b, 0, S->b));
-    TRY(kry_vec_mul(1, S->inverse, x, 0, S->y));
+    TRY(kry_vec_mul(1, S->E.R, b, 0, S->b));
+    TRY(kry_vec_mul(1, S->E.inverse, x, 0, S->y));
     TRY(kry_vec_fill(S->earlier, 0));
     TRY(kryi_residual_norm(&S->residual, S->b, &scaled_norm));
     S->unit = scaled_norm > 0 ? S->norm_b / scaled_norm : 1;
@@ -347,13 +352,15 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
 {
     kry_status st = KRY_OK, status = KRY_OK;
     distances d, before;
+    /* A round of refinement leaves at least this share of its residual. */
+    const double finest = S->E.A->shape.type == KRY_F32 ? 1e-4 : 1e-8;
     int stagnant = S->stop.test == KRY_STOP_NEVER ? 2 : 0;
 
     TRY(run_round(S, b, S->relative, &status, res, &d));
     while (stagnant < 2 && status == KRY_OK && !(d.most <= 1) && S->rounds < ROUNDS &&
            (!S->max_iter || S->before < S->max_iter)) {
         /* ||R r|| may fall while what is wanted of small rows does not: then as far as it goes. */
-        const double share = stagnant ? S->finest : fmax(0.2 / d.most, S->finest);
+        const double share = stagnant ? finest : fmax(0.2 / d.most, finest);
         before = d;
         TRY(kry_vec_copy(x, S->earlier));
         TRY(kry_vec_fill(S->y, 0)); /* S->b is R (b - A x) */
@@ -362,8 +369,8 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
         if (!(d.most <= before.most)) TRY(go_back(S, b, &before, &d));
     }
     end_rounds(S, status, &d, res);
-    res->row_span = S->row_span, res->column_span = S->column_span;
-    res->solve_seconds = kryi_work_clock(S->A->dev) - S->start;
+    res->row_span = S->E.row_span, res->column_span = S->E.column_span;
+    res->solve_seconds = kryi_work_clock(S->E.A->dev) - S->start;
     st = kry_reason_status(res->reason);
 done:
     return st;
@@ -372,7 +379,7 @@ done:
 static kry_status scaled_solve(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     scaled *S = self;
-    kry_status st = kryi_op_keep("kry_solve", S->A);
+    kry_status st = kryi_op_keep("kry_solve", S->E.A);
 
     if (st < 0) return st;
     S->caller_x = x;
@@ -380,7 +387,7 @@ static kry_status scaled_solve(void *self, const kry_vec *b, kry_vec *x, kry_res
     st = solve_rounds(S, b, x, res);
 done:
     S->caller_x = NULL;
-    kryi_op_let_go(S->A);
+    kryi_op_let_go(S->E.A);
     return st;
 }
 
@@ -402,7 +409,7 @@ static kry_status scaled_update(void *self, const void *values)
     scaled *S = self;
 
     CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", S->table.kind);
-    TRY(renew(S));
+    TRY(renew(&S->E));
     TRY(kry_op_update(S->solver, NULL));
 done:
     return st;
@@ -417,8 +424,8 @@ static void scaled_describe(void *self, kry_op_info *info)
                "%.360s, %s by powers of two (norms of rows differ by a factor of %.2g, of columns "
                "by %.2g)",
                info->variant,
-               S->C == S->R ? "rows and columns scaled alike" : "rows and columns scaled",
-               S->row_span, S->column_span);
+               S->E.C == S->E.R ? "rows and columns scaled alike" : "rows and columns scaled",
+               S->E.row_span, S->E.column_span);
     info->variant = S->text;
 }
 
@@ -427,17 +434,17 @@ static void scaled_destroy(void *self)
     scaled *S = self;
     if (!S) return;
     kry_op_release(&S->solver);
-    kry_op_release(&S->B);
+    kry_op_release(&S->E.B);
     kryi_residual_release(&S->residual);
     kry_vec_release(&S->r);
     kry_vec_release(&S->earlier);
     kry_vec_release(&S->y);
     kry_vec_release(&S->b);
-    kry_vec_release(&S->by_row);
-    kry_vec_release(&S->inverse);
-    kry_vec_release(&S->C);
-    kry_vec_release(&S->R);
-    kry_op_release(&S->A);
+    kry_vec_release(&S->E.by_row);
+    kry_vec_release(&S->E.inverse);
+    kry_vec_release(&S->E.C);
+    kry_vec_release(&S->E.R);
+    kry_op_release(&S->E.A);
     free(S->history);
     free(S);
 }
@@ -461,7 +468,7 @@ static kry_status scaled_set_stop(void *self, const kry_stop *given)
 
     TRY(kry_solver_set_stop(S->solver, given)); /* which checks it */
     S->inner = *given;
-    TRY(kryi_stop_check("kry_solver_set_stop", S->A->shape.type, S->A->shape.cols, &stop));
+    TRY(kryi_stop_check("kry_solver_set_stop", S->E.A->shape.type, S->E.A->shape.cols, &stop));
     S->stop = stop, S->max_iter = given->max_iter;
     S->norm_A = 0, S->measured = -1;
 done:
@@ -473,11 +480,11 @@ static const kryi_op_fused scaled_fused = { .inner = scaled_inner, .set_stop = s
 /* ---- making one -------------------------------------------------------------------------------- */
 
 /* B, and what is known of A */
-static kry_status make_matrix(scaled *S, kryi_csr *rows, const kryi_exponents *s, void *val,
+static kry_status make_matrix(scaled_matrix *E, kryi_csr *rows, const kryi_exponents *s, void *val,
                               const kryi_finding *found)
 {
     kry_status st = KRY_OK;
-    const kryi_matrix *A = kryi_matrix_of(S->A);
+    const kryi_matrix *A = kryi_matrix_of(E->A);
     kry_matrix_params params = A->params;
     kryi_csr B = *rows;
 
@@ -485,10 +492,10 @@ static kry_status make_matrix(scaled *S, kryi_csr *rows, const kryi_exponents *s
     params.storage = KRY_GENERAL;
     if (!s->symmetric) params.traits &= ~(unsigned)(KRY_SYMMETRIC | KRY_POSITIVE);
     if (strcmp(A->chosen, "asked for") != 0) params.format = KRY_FORMAT_AUTO;
-    TRY(kryi_matrix_create(S->A->dev, &B, &params, &S->B));
-    S->B->found = *found, S->seen = S->A->updates;
-    TRY(take_exponents(S, s));
-    TRY(set_near_null_space(S, s));
+    TRY(kryi_matrix_create(E->A->dev, &B, &params, &E->B));
+    E->B->found = *found, E->seen = E->A->updates;
+    TRY(take_exponents(E, s));
+    TRY(set_near_null_space(E, s));
 done:
     return st;
 }
@@ -502,7 +509,7 @@ static kry_status make_solver(scaled *S, const kryi_options *o, kryi_solver_make
     S->shows = o->pcg.stop.check_every > 0;
     if (o->pcg.monitor) inner.pcg.monitor = show, inner.pcg.monitor_user = S;
     S->inner = o->pcg.stop, S->max_iter = o->pcg.stop.max_iter, S->measured = -1;
-    return maker(S->B, &inner, &S->solver);
+    return maker(S->E.B, &inner, &S->solver);
 }
 
 static kry_status make(const kry_op *A, const kryi_options *o, kryi_csr *rows,
@@ -514,17 +521,17 @@ static kry_status make(const kry_op *A, const kryi_options *o, kryi_csr *rows,
     scaled *S = NULL;
 
     TRY(kryi_alloc(1, sizeof *S, &S));
-    S->A = kry_op_retain(A);
+    S->E.A = kry_op_retain(A);
     S->stop = o->pcg.stop;
-    S->roundoff = kryi_unit_roundoff(shape.type);
-    S->finest = shape.type == KRY_F32 ? 1e-4 : 1e-8;
     TRY(kryi_stop_check(who, shape.type, shape.rows, &S->stop));
-    kry_vec **vectors[] = { &S->R, &S->inverse, &S->by_row, &S->b, &S->y, &S->earlier, &S->r };
+    kry_vec **vectors[] = {
+        &S->E.R, &S->E.inverse, &S->E.by_row, &S->b, &S->y, &S->earlier, &S->r
+    };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kry_vec_create(A->dev, shape.type, shape.rows, 1, vectors[i]));
-    S->C = kry_vec_retain(S->R);
+    S->E.C = kry_vec_retain(S->E.R);
     TRY(kryi_residual_create(A, false, &S->residual));
-    TRY(make_matrix(S, rows, s, val, found));
+    TRY(make_matrix(&S->E, rows, s, val, found));
     TRY(make_solver(S, o, maker));
     S->table = scaled_table, S->table.kind = S->solver->table->kind;
     shape.traits = KRY_VARYING;
