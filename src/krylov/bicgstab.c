@@ -229,7 +229,6 @@ static double bicgstab_bytes(const void *self)
 const kryi_method kryi_bicgstab_method = {
     .kind = "bicgstab",
     .who = "kry_krylov_create",
-    .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "l", USUAL, MOST },
     .precond = { "omega",

@@ -231,15 +231,10 @@ static double block_cg_bytes(const void *self)
 const kryi_method kryi_block_cg_method = {
     .kind = "block-cg",
     .who = "kry_solver_create",
-    .projects = true,
     .takes = KRY_TAKES_DEFINITE,
-    .precond = { "W'M W", "is not positive: the preconditioner is not positive definite",
-                 KRY_INDEFINITE_PRECOND },
+    .precond = KRY_M_IS_INDEFINITE("W'M W"),
     .no_precond = { "W'W", "is not positive", KRY_INDEFINITE_MATRIX },
-    .matrix = { "P'A P",
-                "is not positive: the matrix is not positive definite, or too ill-conditioned for "
-                "this precision",
-                KRY_INDEFINITE_MATRIX },
+    .matrix = KRY_A_IS_INDEFINITE("P'A P"),
     .size = sizeof(block_cg),
     .create = block_cg_create,
     .cycle = block_cg_cycle,

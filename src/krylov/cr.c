@@ -96,9 +96,7 @@ done:
 const kryi_method kryi_cr_method = {
     .kind = "cr",
     .who = "kry_solver_create",
-    .projects = true,
-    .precond = { "q'Mq", "is not positive: the preconditioner is not positive definite",
-                 KRY_INDEFINITE_PRECOND },
+    .precond = KRY_M_IS_INDEFINITE("q'Mq"),
     .no_precond = { "q'q",
                     "is not positive: A maps the direction to zero, and b is not in its range",
                     KRY_INDEFINITE_MATRIX },

@@ -193,16 +193,16 @@ static void direct_describe(const void *self, kry_op_info *info)
     info->variant = S->text;
 }
 
-#define METHOD                                                                                   \
-    {                                                                                            \
-        .kind = "direct", .who = "kry_solver_create", .minds_scale = true, .projects = true,     \
-        .tests_on_host = true, .takes = KRY_TAKES_ANY,                                           \
-        .matrix = { "||r||",                                                                     \
-                    "is more than half of what it was before the last step of refinement: A is " \
-                    "singular to working precision, or that is its limit",                       \
-                    KRY_TRUE_RESIDUAL_STAGNATED },                                               \
-        .size = sizeof(direct), .create = direct_create, .cycle = direct_cycle,                  \
-        .update = direct_update, .describe = direct_describe, .destroy = direct_destroy          \
+#define METHOD                                                                                    \
+    {                                                                                             \
+        .kind = "direct", .who = "kry_solver_create", .minds_scale = true, .tests_on_host = true, \
+        .takes = KRY_TAKES_ANY,                                                                   \
+        .matrix = { "||r||",                                                                      \
+                    "is more than half of what it was before the last step of refinement: A is "  \
+                    "singular to working precision, or that is its limit",                        \
+                    KRY_TRUE_RESIDUAL_STAGNATED },                                                \
+        .size = sizeof(direct), .create = direct_create, .cycle = direct_cycle,                   \
+        .update = direct_update, .describe = direct_describe, .destroy = direct_destroy           \
     }
 const kryi_method kryi_direct_method = METHOD;
 static const kryi_method ordered_method = METHOD;

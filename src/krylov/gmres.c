@@ -235,15 +235,15 @@ static double gmres_bytes(const void *self)
     return kryi_krylov_bytes(S->W.K, 1, S->m + 5);
 }
 
-#define METHOD(name, takes_varying)                                                               \
+#define METHOD(name, how)                                                                         \
     {                                                                                             \
-        .kind = name, .who = "kry_krylov_create", .flexible = takes_varying, .projects = true,    \
-        .takes = KRY_TAKES_ANY, .width = { "m", 0, MOST },                                        \
+        .kind = name, .who = "kry_krylov_create", .flexible = how, .takes = KRY_TAKES_ANY,        \
+        .width = { "m", 0, MOST },                                                                \
         .matrix = { "r_jj",                                                                       \
                     "allows no other step: A and M map the space of the residuals to a "          \
                     "smaller one",                                                                \
                     KRY_BROKE_DOWN },                                                             \
         .size = sizeof(gmres), .create = gmres_create, .cycle = gmres_cycle, .bytes = gmres_bytes \
     }
-const kryi_method kryi_gmres_method = METHOD("gmres", false);
-const kryi_method kryi_fgmres_method = METHOD("fgmres", true);
+const kryi_method kryi_gmres_method = METHOD("gmres", KRY_NOT_FLEXIBLE);
+const kryi_method kryi_fgmres_method = METHOD("fgmres", KRY_FLEXIBLE);

@@ -220,7 +220,6 @@ static double idr_bytes(const void *self)
 const kryi_method kryi_idr_method = {
     .kind = "idr",
     .who = "kry_krylov_create",
-    .projects = true,
     .takes = KRY_TAKES_ANY,
     .width = { "s", USUAL, MOST },
     .precond = { "t'r",

@@ -239,7 +239,7 @@ static double bytes(const void *self)
 
 #define METHOD(name)                                                                     \
     {                                                                                    \
-        .kind = name, .who = "kry_krylov_create",                                        \
+        .kind = name, .who = "kry_krylov_create", .ignores_null_space = true,            \
         .matrix = { "an estimate of the condition number",                               \
                     "is above conlim; x is what the larger singular values determine",   \
                     KRY_ILL_CONDITIONED },                                               \

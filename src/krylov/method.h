@@ -42,6 +42,13 @@ typedef enum kryi_takes {
     KRY_TAKES_RECTANGULAR /* any: b has its rows, x and a preconditioner from the right its columns */
 } kryi_takes;
 
+/* Whether a method takes a preconditioner that varies. */
+typedef enum kryi_flexibility {
+    KRY_NOT_FLEXIBLE,
+    KRY_FLEXIBLE_IF_ASKED,
+    KRY_FLEXIBLE
+} kryi_flexibility;
+
 /* check_matrix.c: refuse an A that is not of this kind, unless its numbers are those that were checked last.
  *   check    how closely A is inspected
  *   checked  [in,out] A's updates when it was checked last; -1: never */
@@ -70,10 +77,9 @@ struct kryi_method {
     const char *kind; /* of the operator: "pcg" */
     const char *who;  /* public constructor, in messages */
     bool deflates;    /* takes deflation */
-    bool flexible;    /* takes a preconditioner that varies */
-    bool by_request;  /* is flexible only if it is asked to be */
-    bool minds_scale; /* takes other steps with a multiple of M */
-    bool projects;    /* knows about null spaces */
+    kryi_flexibility flexible;
+    bool minds_scale;        /* takes other steps with a multiple of M */
+    bool ignores_null_space; /* leaves in r and x what lies along it */
     /* Ends cycles with KRY_END_MATRIX as kryi_cycle.ask says, for kryi_krylov_find_null. */
     bool finds_null;
     bool uses_rhs;  /* reads b in its cycles */
@@ -120,6 +126,20 @@ struct kryi_method {
     kry_status (*start)(void *self, kryi_cycle *c, bool first, bool *moved);
     void (*accept)(void *self, kryi_cycle *c, double *norm);
 };
+
+/* Breakdowns of methods for a definite A or M. */
+#define KRY_M_IS_INDEFINITE(quantity)                                             \
+    {                                                                             \
+        quantity, "is not positive: the preconditioner is not positive definite", \
+            KRY_INDEFINITE_PRECOND                                                \
+    }
+#define KRY_A_IS_INDEFINITE(quantity)                                   \
+    {                                                                   \
+        quantity,                                                       \
+            "is not positive: the matrix is not positive definite, or " \
+            "too ill-conditioned for this precision",                   \
+            KRY_INDEFINITE_MATRIX                                       \
+    }
 
 /* A solve that is a part of another one differs in these. */
 typedef struct kryi_terms {

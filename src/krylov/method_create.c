@@ -170,7 +170,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     const bool other = !K->first && method->no_precond.quantity;
     K->stopping.breakdown[0] = other ? &method->no_precond : &method->precond;
     K->stopping.breakdown[1] = &method->matrix;
-    TRY(kryi_residual_create(A, method->projects, &K->residual));
+    TRY(kryi_residual_create(A, !method->ignores_null_space, &K->residual));
     TRY(kryi_guess_create(A, s->guesses, &K->guess));
     TRY(kryi_vec_create_room(A->dev, shape.type, shape.rows, 1, &K->r));
     if (!method->accept) TRY(kryi_vec_create_room(A->dev, shape.type, shape.cols, 1, &K->best));
@@ -301,7 +301,7 @@ kry_status kryi_method_create(const kryi_method *method, const kry_op *A,
                       .stop = params->stop,
                       .monitor = params->monitor,
                       .monitor_user = params->monitor_user,
-                      .varying = method->flexible && (params->flexible || !method->by_request),
+                      .varying = params->flexible || method->flexible == KRY_FLEXIBLE,
                       .check = params->check,
                       .width = width,
                       .guesses = params->guesses,

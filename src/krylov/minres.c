@@ -173,10 +173,8 @@ static double minres_bytes(const void *self)
 const kryi_method kryi_minres_method = {
     .kind = "minres",
     .who = "kry_krylov_create",
-    .projects = true,
     .finds_null = true,
-    .precond = { "v'Mv", "is not positive: the preconditioner is not positive definite",
-                 KRY_INDEFINITE_PRECOND },
+    .precond = KRY_M_IS_INDEFINITE("v'Mv"),
     .no_precond = { "v'v", "is not positive", KRY_INDEFINITE_MATRIX },
     .matrix = { "alpha",
                 "allows no other step: A maps the residual to zero, and b is not in its range",

@@ -248,7 +248,6 @@ static kry_status refine_create(void *self)
 static const kryi_method refine_method = {
     .kind = "refinement",
     .who = "kry_mixed_create",
-    .projects = true,
     .tests_on_host = true,
     .size = sizeof(refinement),
     .create = refine_create,

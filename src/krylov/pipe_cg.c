@@ -158,15 +158,10 @@ static double pipe_cg_bytes(const void *self)
 const kryi_method kryi_pipe_cg_method = {
     .kind = "pipe-cg",
     .who = "kry_krylov_create",
-    .projects = true,
     .takes = KRY_TAKES_DEFINITE,
-    .precond = { "r'Mr", "is not positive: the preconditioner is not positive definite",
-                 KRY_INDEFINITE_PRECOND },
+    .precond = KRY_M_IS_INDEFINITE("r'Mr"),
     .no_precond = { "r'r", "is not positive", KRY_INDEFINITE_MATRIX },
-    .matrix = { "u'Au",
-                "is not positive: the matrix is not positive definite, or too ill-conditioned for "
-                "this precision",
-                KRY_INDEFINITE_MATRIX },
+    .matrix = KRY_A_IS_INDEFINITE("u'Au"),
     .size = sizeof(pipe_cg),
     .create = pipe_cg_create,
     .cycle = pipe_cg_cycle,

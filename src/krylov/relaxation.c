@@ -180,6 +180,7 @@ done:
 static const kryi_method relaxation_method = {
     .kind = "relaxation",
     .who = "kry_relaxation_create",
+    .ignores_null_space = true,
     .uses_rhs = true,
     .tests_on_host = true,
     .size = sizeof(relaxation),

@@ -326,7 +326,7 @@ static kry_status make_column(const kryi_krylov *K, const kry_vec *R, int j, kry
     one->measured = -1;
     one->stopping = K->stopping;
     one->stopping.progress.history = NULL, one->stopping.progress.history_capacity = 0;
-    TRY(kryi_residual_create(A, K->method->projects, &one->residual));
+    TRY(kryi_residual_create(A, !K->method->ignores_null_space, &one->residual));
     TRY(kry_vec_view(R, j, &one->r));
     TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &one->best));
     TRY(kryi_progress_reserve(&one->stopping.progress, K->stopping.criteria.max_iter));

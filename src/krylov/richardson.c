@@ -77,11 +77,11 @@ done:
     return st;
 }
 
-#define METHOD(name)                                                                     \
-    {                                                                                    \
-        .kind = name, .who = "kry_solver_create", .flexible = true, .minds_scale = true, \
-        .projects = true, .tests_on_host = true, .size = sizeof(richardson),             \
-        .create = richardson_create, .cycle = richardson_cycle                           \
+#define METHOD(name)                                                                             \
+    {                                                                                            \
+        .kind = name, .who = "kry_solver_create", .flexible = KRY_FLEXIBLE, .minds_scale = true, \
+        .tests_on_host = true, .size = sizeof(richardson), .create = richardson_create,          \
+        .cycle = richardson_cycle                                                                \
     }
 const kryi_method kryi_richardson_method = METHOD("richardson");
 const kryi_method kryi_fmg_method = METHOD("fmg");

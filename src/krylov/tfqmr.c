@@ -183,7 +183,6 @@ static double tfqmr_bytes(const void *self)
 const kryi_method kryi_tfqmr_method = {
     .kind = "tfqmr",
     .who = "kry_krylov_create",
-    .projects = true,
     .takes = KRY_TAKES_ANY,
     .precond = NO_STEP,
     .matrix = NO_STEP,
