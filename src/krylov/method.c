@@ -67,8 +67,8 @@ done:
     return st;
 }
 
-kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_scaling *by,
-                               const kry_vec *x, kry_vec *y)
+kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, double alpha, const kry_vec *x,
+                               double beta, kry_vec *y)
 {
     kry_status st = KRY_OK, solved;
     kry_vec *t = NULL;
@@ -76,7 +76,7 @@ kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_
 
     TRY(kry_vec_create(y->dev, y->type, y->n, 1, &t));
     TRY(solved = solve(self, x, t, &res));
-    TRY(kry_vec_axpby(by->alpha, t, by->beta, y));
+    TRY(kry_vec_axpby(alpha, t, beta, y));
     st = solved > 0 ? kry_fail(solved, "kry_op_apply: %s", res.why) : solved;
 done:
     kry_vec_release(&t);
@@ -99,7 +99,7 @@ static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, doubl
         return kry_fail(KRY_ERR_SHAPE,
                         "kry_op_apply: a solver for a matrix that is not square is no operator: "
                         "kry_solve takes b and x");
-    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(solve_within, self, alpha, x, beta, y);
 }
 
 static kry_status krylov_update(void *self, const void *values)

@@ -219,15 +219,11 @@ kry_status kryi_krylov_solve_columns(kryi_krylov *K, const kry_vec *b, kry_vec *
                                      bool *done);
 void kryi_columns_release(kryi_krylov *K);
 
-/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. Returns the status of
- * the solve. `solve` is a part
- * of whatever applies it. */
+/* y := alpha solve(x) + beta y, from a zero guess: what makes a solver an operator. `solve` is a part of whatever applies
+ * it. Returns the status of the solve. */
 typedef kry_status kryi_solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res);
-typedef struct kryi_scaling {
-    double alpha, beta;
-} kryi_scaling;
-kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, const kryi_scaling *by,
-                               const kry_vec *x, kry_vec *y);
+kry_status kryi_apply_by_solve(kryi_solve_within *solve, void *self, double alpha, const kry_vec *x,
+                               double beta, kry_vec *y);
 
 /* A part of another solve: from x = 0, or what kryi_krylov_start left there, and the residual c->r, which it may
  * overwrite, a correction x whose residual meets c->goal. The iterations are written into c->progress.

@@ -391,16 +391,11 @@ done:
     return st;
 }
 
-static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
-{
-    return scaled_solve(self, b, x, res);
-}
-
 /* ---- the operator ------------------------------------------------------------------------------ */
 
 static kry_status scaled_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
-    return kryi_apply_by_solve(solve_within, self, &(kryi_scaling){ alpha, beta }, x, y);
+    return kryi_apply_by_solve(scaled_solve, self, alpha, x, beta, y);
 }
 
 static kry_status scaled_update(void *self, const void *values)
