@@ -1,16 +1,17 @@
 #!/bin/sh
-# test_install.sh SOURCE - install kry into an empty folder, and use it from another one.
+# test_install.sh SOURCE BUILD - install kry into an empty folder, and use it from another one.
 #
 #   SOURCE   the source tree, with docs/, include/, README.md, ...
+#   BUILD    what is installed, as into the folder of a package
 #
-# The sources are copied and removed again before anything runs, so that only what was installed
-# can be found. The programs that are compiled are the one in README.md, and kry itself. Speaks TAP.
+# With KRY_FULL a copy of the sources is configured, compiled and installed, and removed again before anything runs, so that
+# only what was installed can be found. The programs that are compiled are the one in README.md, and kry itself. Speaks TAP.
 
-source=${1:?usage: test_install.sh SOURCE}
+source=${1:?usage: test_install.sh SOURCE BUILD}
+build=${2:?usage: test_install.sh SOURCE BUILD}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/kry-install.XXXXXX") || exit 99
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
-prefix=$dir/usr
 count=0
 
 # ok NAME COMMAND... - one line of TAP; what the command said if it failed. The rest needs it.
@@ -37,7 +38,7 @@ skip()
 
 copy_sources()
 {
-    mkdir "$dir/source" "$dir/elsewhere" &&
+    mkdir "$dir/source" &&
         for part in bindings cl docs include lib papers src tests tools meson.build meson_options.txt \
             README.md CHANGELOG.md CONTRIBUTING.md LICENSE; do
             cp -r "$source/$part" "$dir/source/" || return 1
@@ -47,15 +48,21 @@ copy_sources()
         done
 }
 
+# pkg-config puts the folder before the prefix of the build.
+install_build()
+{
+    DESTDIR=$dir meson install -C "$build" --no-rebuild && [ -e "$prefix" ]
+}
+
 # As on a Debian without dpkg-dev, where Meson by itself installs into lib64, and with an MPI that has no headers.
 build_and_install()
 {
     mkdir "$dir/bare" && printf '#!/bin/sh\nexit 1\n' >"$dir/bare/dpkg-architecture" &&
         chmod +x "$dir/bare/dpkg-architecture" &&
         printf 'Name: ompi-c\nDescription: the runtime alone\nVersion: 4.1.4\n' >"$dir/bare/ompi-c.pc" &&
-        PATH=$dir/bare:$PATH PKG_CONFIG_PATH=$dir/bare meson setup "$dir/build" "$dir/source" --prefix="$prefix" \
+        PATH=$dir/bare:$PATH PKG_CONFIG_PATH=$dir/bare meson setup "$build" "$source" --prefix="$prefix" \
             --buildtype=debug &&
-        meson install -C "$dir/build"
+        meson install -C "$build"
 }
 
 installed()
@@ -86,7 +93,7 @@ links_to_headers()
 
 every_header()
 {
-    for file in "$dir/source/include/kry/"* "$dir/source/lib/"*/include/kry/*; do
+    for file in "$source/include/kry/"* "$source/lib/"*/include/kry/*; do
         cmp "$file" "$prefix/include/kry/${file##*/}" || return 1
     done
 }
@@ -96,7 +103,7 @@ no_path_of_the_tree()
 {
     for file in lib/libkry.so lib/libkry-gallery.so lib/libkry-queue.so lib/libkry-report.so bin/kry; do
         strings -d "$prefix/$file" >"$dir/strings"
-        [ -s "$dir/strings" ] && ! grep -m3 -e "$dir" "$dir/strings" || return 1
+        [ -s "$dir/strings" ] && ! grep -m3 -e "$dir" -e "$source" -e "$build" "$dir/strings" || return 1
     done
 }
 
@@ -128,21 +135,14 @@ static_symbols()
 # The first block of C in README.md.
 readme_program()
 {
-    awk '/^```c$/ { on = 1; next } /^```/ && on { exit } on' "$dir/source/README.md" >ten.c &&
+    awk '/^```c$/ { on = 1; next } /^```/ && on { exit } on' "$source/README.md" >ten.c &&
         grep 'int main' ten.c
 }
 
 # The program kry, with the papers that it repeats, and what it draws pages with, which knows public headers alone.
 program_sources()
 {
-    mkdir program && cp -r "$dir/source/tools/kry" "$dir/source/papers" "$dir/source/lib/page" "$dir/source/lib/"*.[ch] program/
-}
-
-forget_sources()
-{
-    rm -rf "$dir/source" "$dir/build"
-    unset KRY_CL_PATH KRY_PROFILE
-    ! [ -e "$dir/source" ]
+    mkdir program && cp -r "$source/tools/kry" "$source/papers" "$source/lib/page" "$source/lib/"*.[ch] program/
 }
 
 version()
@@ -329,9 +329,17 @@ cplusplus()
     g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc
 }
 
-ok 'the sources are copied' copy_sources
-ok 'meson setup and meson install with a prefix' build_and_install
-cd "$dir/elsewhere" || exit 99
+if [ -n "${KRY_FULL-}" ]; then
+    ok 'the sources are copied' copy_sources
+    source=$dir/source build=$dir/build prefix=$dir/usr
+    ok 'meson setup and meson install with a prefix' build_and_install
+else
+    prefix=$dir$(sed -n 's/^prefix=//p' "$build/meson-private/kry.pc")
+    ok 'meson install with DESTDIR' install_build
+    PKG_CONFIG_SYSROOT_DIR=$dir
+    export PKG_CONFIG_SYSROOT_DIR
+fi
+mkdir "$dir/elsewhere" && cd "$dir/elsewhere" || exit 99
 PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 LD_LIBRARY_PATH=$prefix/lib
 export PKG_CONFIG_PATH LD_LIBRARY_PATH
@@ -344,7 +352,8 @@ ok 'the libraries export nothing but kry_...' only_public_symbols
 ok 'and the static ones have no other global names' static_symbols
 ok 'README.md has a program' readme_program
 ok 'the program kry has sources' program_sources
-ok 'the sources are out of reach' forget_sources
+rm -rf "$dir/source" "$dir/build"
+unset KRY_CL_PATH KRY_PROFILE
 ok 'kry.pc and the program agree on the version' version
 ok 'kry.pc asks for no other package' no_other_packages
 ok 'the program of README.md compiles through pkg-config' compile
