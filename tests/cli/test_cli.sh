@@ -13,6 +13,8 @@ kry=${1:?usage: test_cli.sh path/to/kry}
 dir=$(mktemp -d "${TMPDIR:-/tmp}/kry-cli.XXXXXX") || exit 99
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
+has_host=false # whether kry was built with kernels for the host
+if "$kry" devices 2>/dev/null | grep -q '^host '; then has_host=true; fi
 # PoCL compiles kernels in a third of the time without optimisation and without kry's own cache.
 case $("$kry" devices | grep -v '^host' | head -n 1) in
 *'Portable Computing Language'*) cache= ;;
@@ -532,10 +534,12 @@ expect 2 'no device matches' $small --device 'no such device'
 OCL_ICD_VENDORS=/nonexistent
 export OCL_ICD_VENDORS
 unset OCL_ICD_FILENAMES
-expect 0 '^host ' devices
 expect 3 "open 'host'" $small --device "${given_device:-opencl}"
-expect 0 '"device": "host", .*"reason": "converged"' $small
-expect 0 '.' solve "$dir/good.mtx" --device host
+if $has_host; then
+    expect 0 '^host ' devices
+    expect 0 '"device": "host", .*"reason": "converged"' $small
+    expect 0 '.' solve "$dir/good.mtx" --device host
+fi
 expect 0 'row lengths' info "$dir/good.mtx"
 unset OCL_ICD_VENDORS
 
@@ -560,7 +564,7 @@ fi
 expect 0 '"name": "vec_dot", "device": ".*-DREAL=double ' kernels vec_dot --json
 expect 2 "no kernel or kernel file 'csr_aply'" kernels csr_aply
 expect 2 'takes one name; there is "ell" behind it' kernels csr ell
-expect 2 'has no compiler of its own' kernels csr --device host
+if $has_host; then expect 2 'has no compiler of its own' kernels csr --device host; fi
 
 mkdir "$dir/nothing"
 cl_path=${KRY_CL_PATH-}

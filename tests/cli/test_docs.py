@@ -173,6 +173,8 @@ def run_block(page, block, folder, programs):
         if word == 'cc' and missing and programs:
             (folder / missing).write_text(programs[-1])
         done = run(command, folder)
+        if '--device host' in command and 'built without them (host_kernels)' in done.stderr:
+            continue
         wanted = status if (line, command) == commands[-1] else 0
         check(done.returncode == wanted, page, line,
               f"'{command}' ends with {done.returncode}, not {wanted}: {done.stderr[-400:]}{done.stdout[-200:]}")
