@@ -192,6 +192,7 @@ static bool loses_cleanly(kry_device *dev, const scene *s, long k)
 static void lose(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
+    if (calls < 0) return;
     sample of = sample_of(s, calls, 8);
     lost = true;
     for (long k = of.first; loses_cleanly(dev, s, k); k += of.stride) continue;
