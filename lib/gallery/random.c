@@ -117,11 +117,15 @@ static void add_place(places *p, int64_t i, int64_t j)
  * is too large has no memory before its numbers are drawn, and about those of a range. */
 static kry_status begin_places(const spec *s, const draw_rules *d, bool symmetric, places *p)
 {
-    int64_t room = 0;
+    kry_status st = KRY_OK;
+    int64_t room = p->of.rows + 1; /* the diagonal */
 
+    TRY(make_room(p, room)); /* rows that have no memory need not be counted */
     for (int64_t i = p->of.first; i < p->of.first + p->of.rows; i++)
-        room += 1 + d->draws(s, i) * (symmetric ? 2 : 1);
-    return make_room(p, room);
+        room += d->draws(s, i) * (symmetric ? 2 : 1);
+    TRY(make_room(p, room));
+done:
+    return st;
 }
 
 /* All rows draw, for each may be a partner of these. */
