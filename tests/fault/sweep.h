@@ -161,7 +161,7 @@ static void sweep(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
     if (calls < 0) return;
-    sample of = sample_of(s, calls, 10);
+    sample of = sample_of(s, calls, 6);
     long k = of.first;
     for (; fails_cleanly(dev, s, k); k += of.stride) continue;
     assert_true(k >= calls - of.stride - calls / 10); /* tests for the end come when they come */
@@ -193,7 +193,7 @@ static void lose(kry_device *dev, const scene *s)
 {
     const long calls = calls_of(dev, s);
     if (calls < 0) return;
-    sample of = sample_of(s, calls, 8);
+    sample of = sample_of(s, calls, 5);
     lost = true;
     for (long k = of.first; loses_cleanly(dev, s, k); k += of.stride) continue;
     lost = false;

@@ -50,6 +50,9 @@ static int close_device(void **state)
     return leaked;
 }
 
+/* Under Oclgrind a kernel takes seconds. */
+static bool too_slow(void) { return getenv("KRY_OCLGRIND") && !getenv("KRY_FULL"); }
+
 static double entry(int64_t i) { return sin(1.0 + 0.7 * (double)i); }
 static double roundoff(kry_type type) { return type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON; }
 
@@ -222,7 +225,8 @@ static void steps(kry_type type, int64_t first)
         kry_result res;
         OK(kry_pcg_create(ways[i].A,
                           KRY_PCG(.precond = ways[i].M,
-                                  .stop = { .rtol = 1e-4, .check_every = ways[i].check_every },
+                                  .stop = { .rtol = too_slow() ? 1e-1 : 1e-4,
+                                            .check_every = ways[i].check_every },
                                   .monitor = ways[i].check_every ? look : NULL,
                                   .monitor_user = &looks, .resident = KRY_RESIDENT_OFF),
                           &S));
@@ -245,12 +249,14 @@ static void steps(kry_type type, int64_t first)
 /* Conjugate residuals, alone and with a preconditioner; the true residual has the last word. */
 static void residuals(kry_type type, int64_t first)
 {
-    static const char *const how[] = { "method=cr rtol=1e-4 check-every=4",
-                                       "method=cr rtol=1e-4 check-every=4 precond=jacobi" };
+    static const char *const how[] = { "method=cr check-every=2",
+                                       "method=cr check-every=2 precond=jacobi" };
     kry_op *A = laplace(type, 150), *S;
     kry_vec *b = vector(type, 150, 0, 3), *x = vector(type, 150, first, 0);
     for (size_t i = 0; i < COUNT(how); i++) {
-        OK(kry_solver_create(A, how[i], NULL, NULL, &S));
+        char words[80];
+        snprintf(words, sizeof words, "%s rtol=%g", how[i], too_slow() ? 1e-1 : 1e-4);
+        OK(kry_solver_create(A, words, NULL, NULL, &S));
         keep_op(S);
         OK(kry_vec_fill(x, 0));
         OK(kry_solve(S, b, x, NULL));
@@ -861,8 +867,6 @@ static void dense_kernels(kry_type type, int64_t first)
     keep_vec(x), keep_vec(y);
 }
 
-static bool too_slow(void) { return getenv("KRY_OCLGRIND") && !getenv("KRY_FULL"); }
-
 /* Under Oclgrind, where it takes minutes, one type of number is left to the kernels of the other style. */
 static void both(void (*what)(kry_type type, int64_t first))
 {
@@ -960,6 +964,7 @@ static void mixed_kernels__solve(void **state)
     enum { UNKNOWNS = 37 };
     static const char *const how[] = { "scheme=reliable", "scheme=reliable equilibrate=on",
                                        "scheme=flexible inner=8" };
+    const double rtol = too_slow() ? 1e-6 : 1e-10;
     int64_t row_ptr[UNKNOWNS + 1] = { 0 }, k = 0;
     int32_t col[3 * UNKNOWNS];
     double val[3 * UNKNOWNS], host[UNKNOWNS];
@@ -970,13 +975,14 @@ static void mixed_kernels__solve(void **state)
         row_ptr[i + 1] = k;
     }
     for (size_t i = 0; i < COUNT(how); i++) {
-        char words[80];
+        char words[120];
         kry_op *A, *S;
         kry_vec *b = vector(KRY_F64, UNKNOWNS, i % 2, 0), *x = vector(KRY_F64, UNKNOWNS, 1, 3);
         OK(kry_csr_create(dev, KRY_F64, UNKNOWNS, UNKNOWNS, row_ptr, col, val,
                           KRY_MATRIX(.format = KRY_FORMAT_CSR), &A));
         keep_op(A);
-        snprintf(words, sizeof words, "precision=mixed rtol=1e-10 resident=off %s", how[i]);
+        snprintf(words, sizeof words, "precision=mixed rtol=%g resident=off check-every=5 %s", rtol,
+                 how[i]);
         OK(kry_solver_create(A, words, NULL, NULL, &S));
         keep_op(S);
         OK(kry_solve(S, b, x, NULL));
@@ -984,7 +990,7 @@ static void mixed_kernels__solve(void **state)
         for (int r = 0; r < UNKNOWNS; r++) {
             double sum = entry(r);
             for (int64_t e = row_ptr[r]; e < row_ptr[r + 1]; e++) sum -= val[e] * host[col[e]];
-            assert_true(fabs(sum) <= 1e-8);
+            assert_true(fabs(sum) <= 100 * rtol);
         }
         keep_vec(b);
         keep_vec(x);
