@@ -9,7 +9,7 @@
  * Besides, -kry_device takes a name of kry_device_open, -kry_format one of kry_format_parse. The options carry the prefix of
  * their KSP or PC.
  *
- * Matrices come by MatGetRow, or if they are no AIJ by MatConvert, with their block size, null spaces and MAT_SPD. On several
+ * Matrices come by MatGetRow, or if they are no AIJ by MatConvert, with their block size, null spaces, MAT_SPD and MAT_SYMMETRIC. On several
  * ranks each brings its own rows to a team (kry/mpi.h) of as many devices.
  */
 #include <petsc/private/kspimpl.h>
@@ -51,6 +51,7 @@ typedef struct solver {
     kry_op *S; /* a solver, or the preconditioner; NULL: the identity, or none if A is singular */
     kry_vec *b, *x;
     PetscBool singular;
+    Vec coordinates; /* of the nodes, by PCSetCoordinates; NULL: none are known */
     /* of a KSP */
     PetscBool watched, running;
     PetscErrorCode error; /* of a monitor */
@@ -235,6 +236,28 @@ static PetscErrorCode hand_on(Mat of, MatNullSpace space, kry_op *A,
     PetscFunctionReturn(0);
 }
 
+/* Give s->A the near null space of A; of blocks of 2 or 3 unknowns with coordinates and nothing else these are the rigid body
+ * modes of elasticity. */
+static PetscErrorCode set_near_null_space(solver *s, Mat A)
+{
+    MatNullSpace space, modes = NULL;
+    PetscInt block, axes = 0, rows, numbers = 0;
+
+    PetscFunctionBegin;
+    PetscCall(MatGetNearNullSpace(A, &space));
+    if (!space && s->coordinates) {
+        PetscCall(MatGetBlockSize(A, &block));
+        PetscCall(MatGetSize(A, &rows, NULL));
+        PetscCall(VecGetBlockSize(s->coordinates, &axes));
+        PetscCall(VecGetSize(s->coordinates, &numbers));
+        if (axes > 1 && axes == block && numbers == rows)
+            PetscCall(MatNullSpaceCreateRigidBody(s->coordinates, &modes));
+    }
+    PetscCall(hand_on(A, space ? space : modes, s->A, kry_op_set_near_null_space));
+    PetscCall(MatNullSpaceDestroy(&modes));
+    PetscFunctionReturn(0);
+}
+
 /* Make s->A of A, which is square, and whose entries `rows` has, too, as AIJ. */
 static PetscErrorCode create_matrix(solver *s, Mat A, Mat rows)
 {
@@ -268,8 +291,7 @@ static PetscErrorCode create_matrix(solver *s, Mat A, Mat rows)
     KRY(A, st);
     PetscCall(MatGetNullSpace(A, &space));
     PetscCall(hand_on(A, space, s->A, kry_op_set_null_space));
-    PetscCall(MatGetNearNullSpace(A, &space));
-    PetscCall(hand_on(A, space, s->A, kry_op_set_near_null_space));
+    PetscCall(set_near_null_space(s, A));
     PetscFunctionReturn(0);
 }
 
@@ -396,6 +418,7 @@ static PetscErrorCode destroy(void *data)
     PetscFunctionBegin;
     PetscCall(release(s));
     kry_device_release(&s->device);
+    PetscCall(VecDestroy(&s->coordinates));
     PetscCall(PetscFree(s));
     PetscFunctionReturn(0);
 }
@@ -438,7 +461,32 @@ static PetscErrorCode PCApply_Kry(PC pc, Vec r, Vec z)
 
 static PetscErrorCode PCView_Kry(PC pc, PetscViewer viewer) { return view(pc->data, viewer); }
 static PetscErrorCode PCReset_Kry(PC pc) { return release(pc->data); }
-static PetscErrorCode PCDestroy_Kry(PC pc) { return destroy(pc->data); }
+
+/* Behind PCSetCoordinates: `axes` numbers for each of this rank's nodes, before the first set-up. */
+static PetscErrorCode PCSetCoordinates_Kry(PC pc, PetscInt axes, PetscInt nodes, PetscReal *numbers)
+{
+    solver *s = pc->data;
+    PetscScalar *to;
+
+    PetscFunctionBegin;
+    PetscCall(VecDestroy(&s->coordinates));
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &s->coordinates));
+    PetscCall(VecSetSizes(s->coordinates, axes * nodes, PETSC_DETERMINE));
+    PetscCall(VecSetBlockSize(s->coordinates, axes));
+    PetscCall(VecSetType(s->coordinates, VECSTANDARD));
+    PetscCall(VecGetArrayWrite(s->coordinates, &to));
+    PetscCall(PetscArraycpy(to, numbers, axes * nodes));
+    PetscCall(VecRestoreArrayWrite(s->coordinates, &to));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode PCDestroy_Kry(PC pc)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetCoordinates_C", NULL));
+    PetscCall(destroy(pc->data));
+    PetscFunctionReturn(0);
+}
 
 static PetscErrorCode PCCreate_Kry(PC pc)
 {
@@ -453,6 +501,8 @@ static PetscErrorCode PCCreate_Kry(PC pc)
     pc->ops->view = PCView_Kry;
     pc->ops->reset = PCReset_Kry;
     pc->ops->destroy = PCDestroy_Kry;
+    PetscCall(
+        PetscObjectComposeFunction((PetscObject)pc, "PCSetCoordinates_C", PCSetCoordinates_Kry));
     PetscFunctionReturn(0);
 }
 
@@ -529,6 +579,7 @@ static PetscErrorCode prepare(KSP ksp)
 
 static PetscErrorCode KSPSetUp_Kry(KSP ksp)
 {
+    solver *s = ksp->data;
     char type[64];
     PetscBool set, own;
 
@@ -541,6 +592,12 @@ static PetscErrorCode KSPSetUp_Kry(KSP ksp)
                "-ksp_type kry has preconditioners of its own: -kry_precond in place of -pc_type "
                "%s, or -pc_type kry in a KSP of PETSc",
                type);
+    PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, "kry", &own));
+    if (own) { /* it may have got coordinates */
+        PetscCall(VecDestroy(&s->coordinates));
+        s->coordinates = ((solver *)ksp->pc->data)->coordinates;
+        ((solver *)ksp->pc->data)->coordinates = NULL;
+    }
     PetscCall(PCSetType(ksp->pc, PCNONE));
     PetscCall(prepare(ksp));
     PetscFunctionReturn(0);

@@ -2,8 +2,8 @@
 # programs.sh LIBRARY PETSC MPIRUN - programs of others, as they come with PETSc, solve with kry. Prints TAP.
 #
 #   LIBRARY  libkrypetsc.so
-#   PETSC    PETSc's folder: its examples, in C, and petsc4py, where they are installed (Debian: libpetsc3.18-dev-examples,
-#            python3-petsc4py-real)
+#   PETSC    PETSc's folder: its examples, in C, and petsc4py, where they are installed, and dolfinx (Debian: libpetsc3.18-dev-examples,
+#            python3-petsc4py-real, python3-dolfinx-real)
 library=$(realpath "${1:?usage: programs.sh LIBRARY PETSC MPIRUN}")
 petsc=${2:?} mpirun=${3:?}
 examples=$petsc/share/petsc/examples/src
@@ -51,15 +51,27 @@ example()
 
 example ksp/ksp/tutorials ex2 1 1 -m 60 -n 60 -ksp_type kry -ksp_converged_reason
 example ksp/ksp/tutorials ex2 2 1 -m 60 -n 60 -ksp_type cg -pc_type kry -kry_precond amg -ksp_converged_reason -ksp_view
-# elasticity, by blocks of 3 with a near null space
+# elasticity, by blocks of 3 with coordinates
 example ksp/ksp/tutorials ex56 2 1 -ne 9 -ksp_type kry -kry_method pcg -kry_precond amg -ksp_converged_reason
+example ksp/ksp/tutorials ex56 1 1 -ne 9 -ksp_type cg -pc_type kry -kry_precond amg -ksp_converged_reason
 # Neumann's boundary conditions, with a null space
 example ksp/ksp/tutorials ex50 2 1 -da_grid_x 31 -da_grid_y 31 -ksp_type kry -kry_method pcg -kry_precond amg -ksp_converged_reason
 # Newton's method for 4 coupled fields: a new matrix in each step
 example snes/tutorials ex19 1 2 -ksp_type kry -ksp_converged_reason
 example snes/tutorials ex19 2 2 -pc_type kry -kry_precond ilu -ksp_converged_reason
 
-cat >"$work/program.py" <<'END'
+# python MODULE PROGRAM RANKS - a program in Python, which needs this module
+python()
+{
+    what="$2 on $3 rank(s)"
+    if /usr/bin/python3 -c "import $1" 2>"$work/out"; then
+        solves "$what" 1 'kry converged.*True' "$mpirun" --oversubscribe --mca mpi_yield_when_idle 1 -n "$3" /usr/bin/python3 "$work/$2"
+    else
+        skip "$what" "Python has no $1: $(tail -1 "$work/out")"
+    fi
+}
+
+cat >"$work/line.py" <<'END'
 import sys
 import petsc4py
 petsc4py.init(sys.argv)
@@ -76,16 +88,35 @@ x, b = A.createVecs()
 b.set(1)
 ksp = PETSc.KSP().create()
 ksp.setOperators(A)
+ksp.setType('kry')
 ksp.setFromOptions()
 ksp.solve(b, x)
 print(ksp.getType(), 'converged due to CONVERGED', (b - A * x).norm() / b.norm() < 1e-5)
 END
+cat >"$work/cube.py" <<'END'
+import numpy as np
+from mpi4py import MPI
+import ufl
+from dolfinx import fem, mesh
+from petsc4py.PETSc import ScalarType
+
+cube = mesh.create_unit_cube(MPI.COMM_WORLD, 8, 8, 8)
+V = fem.FunctionSpace(cube, ('Lagrange', 1))
+sides = mesh.locate_entities_boundary(cube, 2, lambda x: np.isclose(x[0], 0) | np.isclose(x[0], 1))
+held = fem.dirichletbc(ScalarType(0), fem.locate_dofs_topological(V, 2, sides), V)
+u, v = ufl.TrialFunction(V), ufl.TestFunction(V)
+problem = fem.petsc.LinearProblem(ufl.inner(ufl.grad(u), ufl.grad(v)) * ufl.dx, ScalarType(1) * v * ufl.dx, bcs=[held],
+                                  petsc_options={'ksp_type': 'kry', 'kry_method': 'pcg', 'kry_precond': 'amg', 'ksp_rtol': 1e-10})
+x = problem.solve().x.array
+ksp = problem.solver
+print(ksp.getType(), 'converged due to CONVERGED', ksp.getConvergedReason() > 0 and abs(x.max() - 0.125) < 1e-3)
+END
+PETSC_OPTIONS="-dll_append $library"
 PYTHONPATH=$petsc/lib/python3/dist-packages
-export PYTHONPATH
-if /usr/bin/python3 -c 'import petsc4py' 2>/dev/null; then
-    solves 'petsc4py: -ksp_type kry' 1 'kry converged.*True' /usr/bin/python3 "$work/program.py" -dll_append "$library" -ksp_type kry
-else
-    skip 'petsc4py: -ksp_type kry' 'petsc4py is not installed'
-fi
+XDG_CACHE_HOME=$work # of dolfinx
+export PETSC_OPTIONS PYTHONPATH XDG_CACHE_HOME
+python petsc4py line.py 2
+python dolfinx cube.py 1
+python dolfinx cube.py 2
 echo "1..$count"
 [ "$failed" = 0 ]

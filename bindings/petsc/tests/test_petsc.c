@@ -373,15 +373,16 @@ static PetscErrorCode test_matrices(void)
     const char *types[] = { "baij", "sbaij", "dense" };
     Mat A;
     MatNullSpace modes, constants;
-    PetscInt its[2];
+    PetscInt its[2], first, end;
     PetscMPIInt rank;
-    PetscReal mean;
+    PetscReal mean, *at;
+    KSP ksp;
+    PC pc;
     Vec b, x;
 
     PetscFunctionBegin;
     for (int i = 0; i < 3; i++) {
         char options[100];
-        PetscInt first, end;
         PetscCall(PetscSNPrintf(options, sizeof options,
                                 "-mat_type %s -mat_ignore_lower_triangular", types[i]));
         PetscCall(PetscOptionsClear(NULL));
@@ -415,6 +416,25 @@ static PetscErrorCode test_matrices(void)
         "-ksp_type cg -pc_type kry -kry_precond amg -ksp_rtol 1e-8 -ksp_norm_type unpreconditioned",
         b, x));
     OK(last.reason > 0 && PetscAbs(its[1] - last.its) <= 2, "and of -pc_type kry");
+    PetscCall(MatSetNearNullSpace(A, NULL));
+    PetscCall(VecGetOwnershipRange(x, &first, &end));
+    PetscCall(PetscMalloc1(end - first + 1, &at));
+    for (PetscInt i = first; i < end; i++) at[i - first] = i % 2 ? i / 2 / 41 : i / 2 % 41;
+    for (int i = 0; i < 2; i++) {
+        PetscCall(make_ksp(
+            A,
+            i ? "-ksp_type kry -pc_type kry -kry_method pcg -kry_precond amg -ksp_rtol 1e-8"
+              : "-ksp_type cg -pc_type kry -kry_precond amg -ksp_rtol 1e-8 -ksp_norm_type "
+                "unpreconditioned",
+            &ksp));
+        PetscCall(KSPGetPC(ksp, &pc));
+        PetscCall(PCSetCoordinates(pc, 2, (end - first) / 2, at));
+        PetscCall(solve(ksp, b, x));
+        OK(last.reason > 0 && PetscAbs(its[1] - last.its) <= 2,
+           i ? "PCSetCoordinates, for -ksp_type kry -pc_type kry" : "PCSetCoordinates");
+        PetscCall(KSPDestroy(&ksp));
+    }
+    PetscCall(PetscFree(at));
     PetscCall(solve_by(A,
                        "-pc_type fieldsplit -pc_fieldsplit_block_size 2 -fieldsplit_ksp_type "
                        "preonly -fieldsplit_pc_type kry -fieldsplit_kry_precond amg",
