@@ -9,6 +9,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import tempfile
 
@@ -39,12 +40,18 @@ def caller(symbol, name, types):
     return f'void {symbol}(const kry_arg *a) {{ {name}({values}); }}\n'
 
 
+def digest(*parts):
+    return hashlib.sha256(b'\0'.join(parts)).hexdigest()
+
+
 class Compiler:
     def __init__(self, given):
         self.given = given
         self.level = re.sub(r'\W', '_', given.processor)
         self.command = [given.clang, *FLAGS, f'-march={given.processor}', *(ADDRESSES if given.addresses else [])]
         self.path = next(pathlib.Path(given.kernels).rglob(f'{given.stem}.cl'))
+        self.cache = pathlib.Path(os.environ.get('KRY_HOST_CACHE', given.cache))
+        self.asked = digest(pathlib.Path(__file__).read_bytes(), repr([self.command, given.stem, given.programs]).encode())
         self.rows, self.declared, self.objects, self.needs = [], [], [], set()
         self.bases = {}  # by the text of a program: what its names begin with; programs of one text share machine code
 
@@ -59,19 +66,12 @@ class Compiler:
         return text
 
     def machine_code(self, text, base, out):
-        """Compile a text. Names that do not begin with `base` are its own. Other builds may have done it already."""
-        key = hashlib.sha256('\n'.join([*self.command, text]).encode()).hexdigest()
-        kept = pathlib.Path(os.environ.get('KRY_HOST_CACHE', self.given.cache)) / f'{key}.o'
-        if not kept.exists():
-            source = out.with_suffix('.cl')
-            source.write_text(text.replace('__attribute__((reqd_work_group_size(1, 1, 1)))', ''), encoding='ascii')
-            subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kryi_host_here()->late[k])', '-c', source, '-o', out], check=True)
-            subprocess.run(['objcopy', '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as whole:
-                whole.write(out.read_bytes())
-            pathlib.Path(whole.name).rename(kept)
-        self.objects.append(kept)
+        """Compile a text. Names that do not begin with `base` are its own."""
+        source = out.with_suffix('.cl')
+        source.write_text(text.replace('__attribute__((reqd_work_group_size(1, 1, 1)))', ''), encoding='ascii')
+        subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kryi_host_here()->late[k])', '-c', source, '-o', out], check=True)
+        subprocess.run(['objcopy', '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
+        self.objects.append(out)
 
     def program(self, number, real, defines, folder):
         text = self.plain(real, defines, folder)
@@ -96,6 +96,40 @@ class Compiler:
             + f'extern const kryi_compiled kryi_host_{self.level}_{self.given.stem}[];\n'
             + f'const kryi_compiled kryi_host_{self.level}_{self.given.stem}[] = {{\n' + ''.join(self.rows)
             + '{ NULL, NULL, NULL, NULL, NULL } };\n', encoding='ascii')
+        self.keep()
+
+    # What is made of files with the same texts is kept for other builds. A list of these files has a name made of the arguments and
+    # of this program, and those of the tree in it are named by their paths from cl/; the name of what was made comes from the texts.
+
+    def kept(self, needs):
+        """The names of what was made of these files."""
+        name = digest(self.asked.encode(), *[(pathlib.Path(self.given.kernels) / n).read_bytes() for n in needs])
+        return self.cache / f'{name}.o', self.cache / f'{name}.c'
+
+    def is_kept(self):
+        """Take what another build has made, if there is that."""
+        try:
+            needs = (self.cache / f'{self.asked}.needs').read_text().splitlines()
+            for kept, out in zip(self.kept(needs), self.given.out):
+                shutil.copyfile(kept, out)
+        except FileNotFoundError:
+            return False
+        self.needs = {os.path.normpath(pathlib.Path(self.given.kernels) / n) for n in needs}
+        return True
+
+    def keep(self):
+        tree = os.path.dirname(self.given.kernels)
+        paths = sorted(os.path.abspath(n) for n in self.needs)
+        needs = [os.path.relpath(n, self.given.kernels) if n.startswith(f'{tree}/') else n for n in paths]
+        files = [pathlib.Path(out).read_bytes() for out in self.given.out] + ['\n'.join(needs).encode()]
+        self.cache.mkdir(parents=True, exist_ok=True)
+        for name, content in zip([*self.kept(needs), self.cache / f'{self.asked}.needs'], files):
+            with tempfile.NamedTemporaryFile(dir=self.cache, delete=False) as whole:
+                whole.write(content)
+            pathlib.Path(whole.name).rename(name)
+
+    def write_needs(self):
+        target, table = self.given.out
         pathlib.Path(self.given.depfile).write_text(f'{target} {table}: {" ".join(sorted(self.needs))}\n')
 
 
@@ -108,14 +142,16 @@ def main():
     parser.add_argument('stem')
     parser.add_argument('programs', nargs='+')
     compiler = Compiler(parser.parse_args())
-    with tempfile.TemporaryDirectory() as name:
-        number = 0
-        for line in compiler.given.programs:
-            types, _, defines = line.partition(':')
-            for t in types:
-                compiler.program(number, {'d': 'double', 'f': 'float'}[t], defines.split(), pathlib.Path(name))
-                number += 1
-        compiler.finish()
+    if not compiler.is_kept():
+        with tempfile.TemporaryDirectory() as name:
+            number = 0
+            for line in compiler.given.programs:
+                types, _, defines = line.partition(':')
+                for t in types:
+                    compiler.program(number, {'d': 'double', 'f': 'float'}[t], defines.split(), pathlib.Path(name))
+                    number += 1
+            compiler.finish()
+    compiler.write_needs()
 
 
 main()
