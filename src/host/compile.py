@@ -66,12 +66,17 @@ class Compiler:
         return text
 
     def machine_code(self, text, base, out):
-        """Compile a text. Names that do not begin with `base` are its own."""
+        """Compile a text, unless that was done for other files with it. Names that do not begin with `base` are its own."""
+        name = digest('\n'.join([*self.command, text]).encode())
+        kept = self.cache / f'{name}.o'
+        self.objects.append(kept)
+        if kept.exists():
+            return
         source = out.with_suffix('.cl')
         source.write_text(text.replace('__attribute__((reqd_work_group_size(1, 1, 1)))', ''), encoding='ascii')
         subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kryi_host_here()->late[k])', '-c', source, '-o', out], check=True)
         subprocess.run(['objcopy', '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
-        self.objects.append(out)
+        self.store(kept, out.read_bytes())
 
     def program(self, number, real, defines, folder):
         text = self.plain(real, defines, folder)
@@ -122,11 +127,14 @@ class Compiler:
         paths = sorted(os.path.abspath(n) for n in self.needs)
         needs = [os.path.relpath(n, self.given.kernels) if n.startswith(f'{tree}/') else n for n in paths]
         files = [pathlib.Path(out).read_bytes() for out in self.given.out] + ['\n'.join(needs).encode()]
-        self.cache.mkdir(parents=True, exist_ok=True)
         for name, content in zip([*self.kept(needs), self.cache / f'{self.asked}.needs'], files):
-            with tempfile.NamedTemporaryFile(dir=self.cache, delete=False) as whole:
-                whole.write(content)
-            pathlib.Path(whole.name).rename(name)
+            self.store(name, content)
+
+    def store(self, name, content):
+        self.cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=self.cache, delete=False) as whole:
+            whole.write(content)
+        pathlib.Path(whole.name).rename(name)
 
     def write_needs(self):
         target, table = self.given.out
