@@ -56,6 +56,12 @@ typedef struct both {
     double *rhs;
 } both;
 
+/* Solve; without a result as an operator is applied. */
+static kry_status run(kry_op *S, const kry_vec *b, kry_vec *x, kry_result *res)
+{
+    return res ? kry_solve(S, b, x, res) : kry_op_apply(S, 1, b, 0, x);
+}
+
 static void solve_on_ranks(const both *b, const char *words, kry_result *res)
 {
     kry_op *S;
@@ -74,7 +80,7 @@ static void solve_on_ranks(const both *b, const char *words, kry_result *res)
     for (int64_t i = 0; i < rows; i++) own[i] = b->rhs[kry_vec_row(vb, i)];
     void *host = in_type(b->type, own, rows);
     GOOD(kry_vec_write(vb, host));
-    kry_status st = kry_solve(S, vb, vx, res);
+    kry_status st = run(S, vb, vx, res);
     NEED(st == KRY_OK, "%s: %s", words, kry_last_error());
     GOOD(kry_vec_read(vx, host));
     for (int64_t i = 0; i < rows; i++) b->board->x[kry_vec_row(vx, i)] = at(b->type, host, i);
@@ -95,13 +101,22 @@ static void solve_on_team(const both *b, const char *words, double *x, kry_resul
     GOOD(kry_vec_create(b->team, b->type, b->n, 1, &vb));
     GOOD(kry_vec_create(b->team, b->type, b->n, 1, &vx));
     GOOD(kry_vec_write(vb, host));
-    GOOD(kry_solve(S, vb, vx, res));
+    GOOD(run(S, vb, vx, res));
     GOOD(kry_vec_read(vx, host));
     for (int64_t i = 0; i < b->n; i++) x[i] = at(b->type, host, i);
     free(host);
     kry_vec_release(&vx);
     kry_vec_release(&vb);
     kry_op_release(&S);
+}
+
+/* x of a team against the one that ranks have left. */
+static void compare_x(const both *b, const char *words, const double *x, double apart)
+{
+    for (int64_t i = 0; i < b->n; i++)
+        NEED(fabs(x[i] - b->board->x[i]) <= apart,
+             "%s on %d ranks: x[%d] is %.17g, on a team %.17g", words, b->w->size, (int)i,
+             b->board->x[i], x[i]);
 }
 
 /* The same iterations and bits of x; `apart` > 0: x within that. */
@@ -119,10 +134,21 @@ static void compare_solve(const both *b, const char *words, double apart)
              (int)want.iterations);
         NEED(apart > 0 || res.true_residual == want.true_residual, "%s: residuals %g and %g", words,
              res.true_residual, want.true_residual);
-        for (int64_t i = 0; i < b->n; i++)
-            NEED(fabs(x[i] - b->board->x[i]) <= apart,
-                 "%s on %d ranks: x[%d] is %.17g, on a team %.17g", words, b->w->size, (int)i,
-                 b->board->x[i], x[i]);
+        compare_x(b, words, x, apart);
+        free(x);
+    }
+    meet(b->ranks);
+}
+
+/* A solver as an operator. */
+static void compare_apply(const both *b, const char *words, double apart)
+{
+    solve_on_ranks(b, words, NULL);
+    meet(b->ranks); /* x is complete */
+    if (b->team) {
+        double *x = calloc((size_t)b->n, sizeof *x);
+        solve_on_team(b, words, x, NULL);
+        compare_x(b, words, x, apart);
         free(x);
     }
     meet(b->ranks);
@@ -350,6 +376,8 @@ MAYBE_UNUSED static void partitions_scene(wires *w, void *shared)
     matrix_on_both(&b, "poisson2d:9", KRY_MATRIX(.traits = KRY_POSITIVE), cut);
     for (size_t i = 0; i < COUNT(words); i++)
         if (one_of(2, (int64_t)i)) compare_solve(&b, words[i], 1e-7);
+    compare_apply(&b, "method=gmres:20 precond=amg:gather=9,coarsest=5 rtol=1e-10", 1e-7);
+    compare_apply(&b, "method=fgmres:20 precond=chebyshev rtol=1e-10", 1e-7);
     close_both(&b);
     matrix_on_both(&b, "circuit_spd:81", KRY_MATRIX(.traits = KRY_SYMMETRIC), cut);
     compare_solve(&b, words[0], 1e-6); /* a null space is looked for, and there is none */

@@ -188,11 +188,14 @@ done:
     return st;
 }
 
+/* An empty range is no launch; but other parts may wait for this one. */
+static bool is_work(const kry_vec *y) { return y->n > 0 || kryi_layout_size(y->layout) > 1; }
+
 static kry_status by_column(kryi_apply *apply, void *self, double alpha, const kry_vec *x,
                             double beta, kry_vec *y)
 {
     kry_status st = KRY_OK;
-    if (y->n == 0) return KRY_OK; /* an empty range is no launch */
+    if (!is_work(y)) return KRY_OK;
     for (int64_t j = 0; j < x->k; j++) {
         kry_vec xj = kryi_vec_column(x, j), yj = kryi_vec_column(y, j);
         TRY(apply(self, alpha, &xj, beta, &yj));
@@ -204,8 +207,8 @@ done:
 kry_status kryi_op_run_apply(const kry_op *op, double alpha, const kry_vec *x, double beta,
                              kry_vec *y)
 {
-    if (x->k == 1 && y->n > 0) return op->table->apply(op->self, alpha, x, beta, y);
-    if (op->table->apply_block && y->n > 0)
+    if (x->k == 1 && is_work(y)) return op->table->apply(op->self, alpha, x, beta, y);
+    if (op->table->apply_block && is_work(y))
         return op->table->apply_block(op->self, alpha, x, beta, y);
     return by_column(op->table->apply, op->self, alpha, x, beta, y);
 }
@@ -285,7 +288,7 @@ kry_status kry_op_residual(const kry_op *op, const kry_vec *b, const kry_vec *x,
     TRY(kryi_op_check_operands("kry_op_residual", op, x, op->shape.cols, b, op->shape.rows));
     CHECK(!kryi_vec_overlap(b, r) || b->first == r->first, KRY_ERR_ARGUMENT,
           "kry_op_residual: b and r overlap by a part");
-    if (r->n == 0) return KRY_OK;
+    if (!is_work(r)) return KRY_OK;
     TRY(kryi_op_keep("kry_op_residual", op));
     /* Where the residual of one column is summed in double, though it is in single, that counts for more. */
     st = (op->table->residual && !op->fused->residual_block && op->shape.type == KRY_F32)
