@@ -19,16 +19,11 @@
 #include <kry/mpi.h>
 #include <string.h>
 
-#if defined(PETSC_USE_COMPLEX)
-#error \
-    "kry has real numbers alone: take a PETSc that is configured without --with-scalar-type=complex"
-#elif defined(PETSC_USE_REAL_SINGLE)
-#define TYPE KRY_F32
-#elif defined(PETSC_USE_REAL_DOUBLE)
-#define TYPE KRY_F64
-#else
-#error "kry has numbers in single and double precision alone: take a PETSc of such a precision"
-#endif
+_Static_assert(sizeof(PetscScalar) == sizeof(PetscReal),
+               "kry has real numbers alone: take a PETSc without --with-scalar-type=complex");
+_Static_assert(sizeof(PetscReal) == sizeof(float) || sizeof(PetscReal) == sizeof(double),
+               "kry has numbers in single and double precision alone: take such a PETSc");
+static const kry_type number_type = sizeof(PetscReal) == sizeof(float) ? KRY_F32 : KRY_F64;
 
 /* A call of kry: on ranks it fails on all of them, with the same message. */
 #define KRY(object, call)                                                                \
@@ -223,7 +218,7 @@ static PetscErrorCode hand_on(Mat of, MatNullSpace space, kry_op *A,
     PetscCall(MatNullSpaceGetVecs(space, &constants, &count, &vectors));
     all = count + (PetscInt)constants;
     if (all == 0) PetscFunctionReturn(0);
-    st = kry_vec_create(kry_op_device(A), TYPE, kry_op_get_shape(A)->rows, all, &block);
+    st = kry_vec_create(kry_op_device(A), number_type, kry_op_get_shape(A)->rows, all, &block);
     for (PetscInt j = 0; st >= 0 && j < all; j++) {
         st = kry_vec_view(block, j, &column);
         if (st >= 0 && j == count) st = kry_vec_fill(column, 1);
@@ -284,8 +279,8 @@ static PetscErrorCode create_matrix(solver *s, Mat A, Mat rows)
     s->entries = row_ptr[end - first];
     PetscCall(PetscMalloc2(s->entries + 1, &col, s->entries + 1, &val));
     PetscCall(read_rows(rows, row_ptr, col, val));
-    st =
-        kry_csr_create_rows(s->device, TYPE, first, end - first, row_ptr, col, val, &params, &s->A);
+    st = kry_csr_create_rows(s->device, number_type, first, end - first, row_ptr, col, val, &params,
+                             &s->A);
     PetscCall(PetscFree2(col, val));
     PetscCall(PetscFree(row_ptr));
     KRY(A, st);
@@ -378,8 +373,8 @@ static PetscErrorCode take_matrix(solver *s, Mat A, KSP ksp, PetscBool keep_prec
     } else {
         PetscCall(release(s));
         PetscCall(create_matrix(s, A, aij ? A : converted));
-        KRY(A, kry_vec_create(s->device, TYPE, rows, 1, &s->b));
-        KRY(A, kry_vec_create(s->device, TYPE, rows, 1, &s->x));
+        KRY(A, kry_vec_create(s->device, number_type, rows, 1, &s->b));
+        KRY(A, kry_vec_create(s->device, number_type, rows, 1, &s->x));
         PetscCall(create_solver(s, A, ksp));
     }
     PetscCall(MatDestroy(&converted));
