@@ -32,7 +32,7 @@ static const kry_type number_type = sizeof(PetscReal) == sizeof(float) ? KRY_F32
 
 enum { LENGTH = 1024 };
 
-/* What the options say. */
+/* The options of a KSP or PC. */
 typedef struct options {
     char device[LENGTH], format[LENGTH], precond[LENGTH];
     char words[LENGTH]; /* all others but precond= */
@@ -579,7 +579,7 @@ static PetscErrorCode KSPSetUp_Kry(KSP ksp)
     PetscBool set, own;
 
     PetscFunctionBegin;
-    /* What PETSc, or the program, would precondition with is not used, and not to be set up. */
+    /* The PC that PETSc or the program has chosen is not used, and not to be set up. */
     PetscCall(PetscOptionsGetString(((PetscObject)ksp->pc)->options, ((PetscObject)ksp->pc)->prefix,
                                     "-pc_type", type, sizeof type, &set));
     own = !set || !strcmp(type, "none") || !strcmp(type, "kry") ? PETSC_TRUE : PETSC_FALSE;
@@ -688,7 +688,7 @@ static PetscErrorCode KSPCreate_Kry(KSP ksp)
     PetscFunctionReturn(0);
 }
 
-/* What -dll_append calls. */
+/* PETSc calls this function for -dll_append. */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_krypetsc(void)
 {
     PetscFunctionBegin;

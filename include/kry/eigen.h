@@ -118,7 +118,7 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
     /* One sentence; "" after Success. */
     const std::string &lastError() const { return own_.message; }
 
-    /* Of the last solve; of several right-hand sides these are for the worst. */
+    /* Iterations and error of the last solve; for several right-hand sides those of the worst. */
     Eigen::Index iterations() const { return (Eigen::Index)own_.result.iterations; }
     RealScalar error() const /* ||b - A x|| / ||b||, computed from x */
     {
@@ -155,7 +155,7 @@ class Solver : public Eigen::SparseSolverBase<Solver<MatrixType_, UpLo>>
         return Eigen::SolveWithGuess<Solver, Rhs, Guess>(*this, b.derived(), x0);
     }
 
-    /* What the expressions call. */
+    /* The expressions call these two. */
     using Base::_solve_impl;
     template <class Rhs, class Dest>
     void _solve_impl(const Eigen::MatrixBase<Rhs> &b, Eigen::MatrixBase<Dest> &x) const

@@ -6,7 +6,7 @@
 #include "operator/op.h"
 
 /*
- * What the passes read and write, of one column or of several; scalars stay on the device.
+ * The passes read and write these, for one column or several; scalars stay on the device.
  *
  *   direction  beta := rho / old rho,  p := z + beta old,  q := A p,  pq := p.q
  *   step       alpha := rho / pq,  x += alpha p,  r -= alpha q,  z := d .* r,  rho := the pair (r.z, r.r)

@@ -491,7 +491,7 @@ static void disk__full(void **state)
 
 enum { OTHER_DEVICE = 77 };
 
-/* What the program does when disk__two_programs_at_once starts it; returns its exit status. */
+/* This program does so when disk__two_programs_at_once starts it. Returns its exit status. */
 static int run_as_child(const char *device_of_parent)
 {
     kry_device *dev;

@@ -26,7 +26,7 @@ static void ok(PetscBool good, const char *what, const char *why)
         ok((condition) ? PETSC_TRUE : PETSC_FALSE, __VA_ARGS__, why_);             \
     } while (0)
 
-/* What the last solve found. */
+/* The results of the last solve. */
 static struct {
     KSPConvergedReason reason;
     PetscInt its;

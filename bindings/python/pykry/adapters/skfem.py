@@ -1,4 +1,5 @@
 """Linear solvers for scikit-fem: ``skfem.solve(*skfem.condense(A, b, D=D), solver=solver(precond='amg'))``."""
+import warnings
 from typing import Any, Callable, Optional
 
 import numpy as np
@@ -6,7 +7,6 @@ import scipy.sparse
 
 from .._library import ConvergenceWarning
 from ._kept import Kept
-import warnings
 
 __all__ = ['solver']
 
