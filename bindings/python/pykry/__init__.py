@@ -8,7 +8,7 @@
 from . import ranks, scipy
 from ._device import Device, devices
 from ._dlpack import DeviceArray
-from ._library import (ArgumentError, ConvergenceWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
+from ._library import (ArgumentError, ConvergenceWarning, CopyWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
                        UnsupportedError, lib, text)
 from ._matrix import Matrix
 from ._monitor import Interrupted, Iteration
@@ -20,4 +20,4 @@ from ._solver import Solver
 __version__ = text(lib.kry_version())
 __all__ = ['solve', 'Solver', 'Matrix', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'report',
            'KryError', 'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
-           'ConvergenceWarning', 'ranks', 'scipy']
+           'ConvergenceWarning', 'CopyWarning', 'ranks', 'scipy']

@@ -1,15 +1,18 @@
-"""Arrays of other libraries by DLPack: on the host, and in buffers of OpenCL, without copies.
+"""Arrays of other libraries by DLPack: on the host, and in buffers of OpenCL, without copies; on GPUs, with copies.
 
 The structures are those of dlpack.h, https://dmlc.github.io/dlpack/latest/c_api.html; the data of an OpenCL array is its cl_mem.
 """
 import ctypes
+import sys
+import warnings
 
 import numpy as np
 
-from ._library import TYPES, check, ffi, lib, own, pointer
+from ._library import TYPES, CopyWarning, check, ffi, lib, own, pointer
 
 HOST, OPENCL = {1, 3, 11}, 4  # kDLCPU, kDLCUDAHost, kDLROCMHost; kDLOpenCL
-_NAMES = {2: 'CUDA', 7: 'Vulkan', 8: 'Metal', 10: 'ROCm', 13: 'CUDA, managed', 14: 'oneAPI'}
+_COPIED = {2: 'CUDA', 10: 'ROCm', 13: 'CUDA'}  # memory that OpenCL cannot reach
+_NAMES = {7: 'Vulkan', 8: 'Metal', 14: 'oneAPI'}
 
 
 class _Tensor(ctypes.Structure):
@@ -59,14 +62,42 @@ def kind_of(a):
 
 
 def on_host(a, what):
-    """An array of another library as NumPy's, without a copy; what has no DLPack, or lies in OpenCL, as it is."""
+    """An array of another library as NumPy's, a sparse matrix of CuPy's as SciPy's: without a copy, but for those on GPUs, of
+    which a `CopyWarning` tells. What has no DLPack, or lies in OpenCL, is returned as it is."""
+    if type(a).__module__.startswith('cupyx.scipy.sparse'):
+        return _copied(a, what, 'CUDA')
     kind = kind_of(a)
     if kind is None or kind == OPENCL:
         return a
+    if kind in _COPIED:
+        return _copied(a, what, _COPIED[kind])
     if kind not in HOST:
-        raise TypeError(f'{what} lies on a device of the kind {_NAMES.get(kind, kind)}; kry takes arrays on the host '
-                        'and in buffers of OpenCL: copy it to the host first')
+        raise TypeError(f'{what} lies on a device of the kind {_NAMES.get(kind, kind)}; kry takes arrays on the host, of CUDA, of '
+                        'ROCm and in buffers of OpenCL: copy it to the host first')
     return np.from_dlpack(a)
+
+
+def _copied(a, what, where):
+    copy = a.get() if hasattr(a, 'get') else a.detach().cpu().numpy() if hasattr(a, 'detach') else np.asarray(a)  # CuPy, PyTorch, JAX
+    size = copy.nbytes if isinstance(copy, np.ndarray) else copy.data.nbytes + copy.indices.nbytes + copy.indptr.nbytes
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals['__name__'].startswith(f'{__package__}.'):  # the caller of the package is told
+        level, frame = level + 1, frame.f_back
+    warnings.warn(CopyWarning(f'{what} lies in the memory of {where}, which OpenCL cannot reach: its {size / 1e6:.3g} MB are copied to the '
+                              'host each time, and the result back'), stacklevel=level)
+    return copy
+
+
+def beside(b, x):
+    """x, an array of NumPy's, as an array of b's library where b lies on a GPU of CUDA's or ROCm's; else as it is."""
+    if kind_of(b) not in _COPIED:
+        return x
+    if hasattr(b, 'new_tensor'):  # PyTorch
+        return b.new_tensor(x)
+    if type(b).__module__.startswith('cupy'):
+        with b.device:
+            return sys.modules['cupy'].asarray(x)
+    return b.__array_namespace__().asarray(x, device=b.device)
 
 
 def _layout(t, what):

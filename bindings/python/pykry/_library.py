@@ -72,6 +72,10 @@ class SingularError(KryError, np.linalg.LinAlgError):
     """A matrix that is to be factored or inverted is singular."""
 
 
+class CopyWarning(UserWarning):
+    """An array of CUDA or ROCm goes through the host."""
+
+
 class ConvergenceWarning(UserWarning):
     """A solve ended before its true residual met the target."""
 

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from . import _operator
 from ._device import DeviceLike, device_of, is_on_device
-from ._dlpack import OPENCL, DeviceArray, kind_of, on_host
+from ._dlpack import OPENCL, DeviceArray, beside, kind_of, on_host
 from ._library import check, ffi, lib, number_type, numbers, pointer
 from ._operator import OperatorLike, as_operator, operator_type
 
@@ -109,17 +109,16 @@ class Matrix(LinearOperator):
 
     def dot(self, x: Any) -> Any:
         """A x, also ``A @ x``: an array of the kind of x, of NumPy's, PyOpenCL's, or a `DeviceArray`; the last two stay
-        on the device. ``A.T @ x`` is the product with the transpose."""
-        if is_on_device(x) or kind_of(x) == OPENCL:
-            return self._product(x, False)
-        return super().dot(x)
+        on the device. That of an x of CuPy, PyTorch or JAX on a GPU goes through the host, see `Solver.solve`. ``A.T @ x`` is the
+        product with the transpose."""
+        return self._product(x, False) if _is_elsewhere(x) else super().dot(x)
 
     def __matmul__(self, x: Any) -> Any:
         return self.dot(x)
 
     def _product(self, x, transposed):
         rows, cols = self.shape[::-1] if transposed else self.shape
-        there, lent = is_on_device(x), kind_of(x) == OPENCL
+        there, lent, given = is_on_device(x), kind_of(x) == OPENCL, x
         if lent:
             x = DeviceArray.of(self.device, x, 'x')
         elif not there:
@@ -141,10 +140,15 @@ class Matrix(LinearOperator):
             vec_x, vec_y = _vector_of(self.device, x), self.device.vector(self._type, *shape)
         multiply = lib.kry_op_apply_transpose if transposed else lib.kry_op_apply
         check(multiply(self._stored.handle, 1.0, vec_x, 0.0, vec_y))
-        return y if there or lent else _array_of(vec_y, shape, self._type)
+        return y if there or lent else beside(given, _array_of(vec_y, shape, self._type))
 
     def __repr__(self):
         return f'<pykry.Matrix of {self.shape[0]}-by-{self.shape[1]}, {self._type}, on {self.device.name!r}>'
+
+
+def _is_elsewhere(x):
+    """Whether x is no array of NumPy's, nor becomes one by itself."""
+    return is_on_device(x) or kind_of(x) is not None
 
 
 class _Transposed(LinearOperator):
@@ -172,7 +176,7 @@ class _Transposed(LinearOperator):
     _adjoint = _transpose
 
     def dot(self, x):
-        return self.T_._product(x, True) if is_on_device(x) or kind_of(x) == OPENCL else super().dot(x)
+        return self.T_._product(x, True) if _is_elsewhere(x) else super().dot(x)
 
     __matmul__ = dot
 

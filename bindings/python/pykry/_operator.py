@@ -46,6 +46,7 @@ class Matrix:
         check(lib.kry_op_update(self.handle, pointer(val)))
 
     def _numbers(self, A):
+        A = on_host(A, 'update: A')
         if scipy.sparse.issparse(A) or np.ndim(A) == 2:
             if np.shape(A) != self.shape:
                 raise ValueError(f'update: the matrix is {np.shape(A)}, not {self.shape}')
@@ -297,7 +298,8 @@ _table = ffi.new('kry_op_table *', {'struct_size': ffi.sizeof('kry_op_table'), '
 
 
 def as_operator(A, shape, what):
-    """A matrix as it is; a LinearOperator, or a function of a vector as one of `shape`."""
+    """A matrix on the host; a LinearOperator, or a function of a vector as one of `shape`."""
+    A = on_host(A, what)
     if scipy.sparse.issparse(A):
         _check_sparse(A, what)
         return A
@@ -311,7 +313,7 @@ def as_operator(A, shape, what):
     if hasattr(A, 'matvec') and hasattr(A, 'shape'):
         return LinearOperator(A.shape, matvec=A.matvec, rmatvec=getattr(A, 'rmatvec', None),
                               dtype=getattr(A, 'dtype', np.float64))
-    A = np.asarray(on_host(A, what))
+    A = np.asarray(A)
     number_type(A.dtype, what)
     if A.ndim != 2:
         raise ValueError(f'{what} has {A.ndim} dimensions, not 2')

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._device import DeviceLike, device_of
-from ._dlpack import OPENCL, DeviceArray, kind_of, on_host
+from ._dlpack import OPENCL, DeviceArray, beside, kind_of, on_host
 from ._library import number_type
 from ._monitor import Callback
 from ._operator import OperatorLike
@@ -35,7 +35,8 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
 
     Returns
     -------
-    x : ndarray, pyopencl.array.Array or DeviceArray
+    x : ndarray, pyopencl.array.Array, DeviceArray, or array of b's library
+        As of `Solver.solve`.
     result : Result
         True if the true residual met the target; else there is a `ConvergenceWarning`, too.
 
@@ -50,12 +51,13 @@ def solve(A: OperatorLike, b: ArrayLike, x0: Optional[ArrayLike] = None, *, rtol
     >>> bool(np.allclose(A @ x, 1))
     True
     """
-    where = device_of(device, b)
+    where, given = device_of(device, b), b
     with where.together('pykry.solve'):
         A, b, x0, dtype = system_of(A, b, x0, where, dtype)
     solver = Solver(A, method=method, precond=precond, M=M, rtol=rtol, atol=atol, maxiter=maxiter, device=where,
                     dtype=dtype, shape=shape_of(b), callback=callback, progress=progress, **options)
-    return solver.solve(b, x0)
+    x, result = solver.solve(b, x0)
+    return beside(given, x), result
 
 
 def system_of(A, b, x0, where, dtype):

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
 from ._device import DeviceLike, device_of, is_on_device
-from ._dlpack import OPENCL, DeviceArray, kind_of, on_host
+from ._dlpack import OPENCL, DeviceArray, beside, kind_of, on_host
 from ._library import (ConvergenceWarning, check, ffi, lib, number_type, numbers, own, pointer, text)
 from ._matrix import Matrix, entries, storage
 from ._monitor import Callback, Interrupted, Iteration, here, monitor, quiet
@@ -178,8 +178,9 @@ class Solver(LinearOperator):
 
         Returns
         -------
-        x : ndarray, pyopencl.array.Array or DeviceArray
-            Of the shape of b; an array of NumPy's for b on the host.
+        x : ndarray, pyopencl.array.Array, DeviceArray, or array of b's library
+            Of the shape of b; an array of NumPy's for b on the host. b on a GPU of CUDA's or ROCm's (CuPy, PyTorch, JAX) is
+            copied to the host, and x back to that GPU; a `CopyWarning` tells.
         result : Result
 
         Raises
@@ -191,7 +192,7 @@ class Solver(LinearOperator):
             x, result = self._solve(b, x0)
         if not result:
             warnings.warn(ConvergenceWarning(result.why), stacklevel=2)
-        return x, result
+        return beside(b, x), result
 
     def _solve(self, b, x0=None):
         with self.device.undisturbed():

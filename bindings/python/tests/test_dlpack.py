@@ -1,6 +1,9 @@
-"""Arrays of other libraries by DLPack, on the host and in buffers of OpenCL."""
+"""Arrays of other libraries by DLPack, on the host, on GPUs and in buffers of OpenCL."""
+import contextlib
 import ctypes
 import gc
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -50,13 +53,129 @@ def test_tensors_of_pytorch():
     assert result and np.allclose(A @ torch.from_dlpack(x).numpy(), 1)
 
 
-@pytest.mark.parametrize('kind, name', [(2, 'CUDA'), (10, 'ROCm'), (99, '99')])
+@pytest.mark.parametrize('kind, name', [(8, 'Metal'), (99, '99')])
 def test_refuses_other_devices_by_name(kind, name):
     A, b = poisson(5), np.ones(25)
     with pytest.raises(TypeError, match=f'b lies on a device of the kind {name}; .* copy it to the host first'):
         pykry.solve(A, Tensor(b, kind))
     with pytest.raises(TypeError, match=f'x0 lies on a device of the kind {name}'):
         pykry.solve(A, b, Tensor(b, kind))
+
+
+# ---- GPUs of CUDA's and ROCm's ----
+
+class OfCuPy(Tensor):
+    """What CuPy's arrays do, without a GPU."""
+    device = contextlib.nullcontext()
+    dtype = property(lambda self: self.a.dtype)
+
+    def get(self):
+        return self.a.copy()
+
+
+class OfPyTorch(Tensor):
+    """What PyTorch's tensors do, without a GPU."""
+    dtype = property(lambda self: f'torch.{self.a.dtype}')
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def numpy(self):
+        return self.a.copy()
+
+    def new_tensor(self, x):
+        return OfPyTorch(x.astype(self.a.dtype), self.kind)
+
+
+class OfJAX(Tensor):
+    """What JAX's arrays do, without a GPU: those of the array API."""
+    device = 'a GPU'
+    dtype = property(lambda self: self.a.dtype)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.a.copy()
+
+    def __array_namespace__(self):
+        return self
+
+    def asarray(self, x, device):
+        assert device == 'a GPU'
+        return OfJAX(x, self.kind)
+
+
+@pytest.fixture(params=[OfCuPy, OfPyTorch, OfJAX])
+def on_gpu(request, monkeypatch):
+    """A function that puts an array of NumPy's on a GPU."""
+    if request.param is OfCuPy:
+        monkeypatch.setattr(OfCuPy, '__module__', 'cupy')
+        monkeypatch.setitem(sys.modules, 'cupy', types.SimpleNamespace(asarray=lambda x: OfCuPy(x, 2)))
+    return lambda a, kind=2: request.param(a, kind)
+
+
+@pytest.mark.parametrize('dtype', [np.float32, np.float64])
+def test_arrays_on_gpus_come_back_to_them(on_gpu, dtype):
+    A, b = poisson(17, 13).astype(dtype), np.random.default_rng(4).uniform(-1, 1, (221, 2)).astype(dtype)
+    x, result = pykry.solve(A, b, method='cg', device='host', rtol=1e-5)
+    with pytest.warns(pykry.CopyWarning, match=f'b lies in the memory of CUDA, .* its {b.nbytes / 1e6:.3g} MB are copied'):
+        y, again = pykry.solve(A, on_gpu(b), method='cg', device='host', rtol=1e-5)
+    assert type(y) is type(on_gpu(b)) and y.kind == 2 and y.a.dtype == dtype
+    assert again.iterations == result.iterations and np.array_equal(x, y.a)
+    solver = pykry.Solver(A, method='cg', device='host', rtol=1e-5)
+    with pytest.warns(pykry.CopyWarning, match='x0 lies in the memory of CUDA'):
+        z, none = solver.solve(on_gpu(b[:, 0]), on_gpu(np.ascontiguousarray(x[:, 0])))
+    assert none.iterations == 0 and np.array_equal(z.a, x[:, 0])
+
+
+def test_gpus_of_rocm(on_gpu):
+    with pytest.warns(pykry.CopyWarning, match='memory of ROCm') as told:
+        x, result = pykry.solve(poisson(5), on_gpu(np.ones(25), 10), method='cg', device='host')
+    assert told[0].filename == __file__
+    assert result and np.allclose(poisson(5) @ (x.get() if hasattr(x, 'get') else x.a), 1)
+
+
+def test_products_with_arrays_on_gpus(on_gpu):
+    A, x = poisson(7), np.random.default_rng(5).uniform(-1, 1, 49)
+    B = pykry.Matrix(A, device='host')
+    with pytest.warns(pykry.CopyWarning, match='x lies in the memory of CUDA'):
+        y = B @ on_gpu(x)
+    assert np.allclose(y.a, A @ x)
+    with pytest.warns(pykry.CopyWarning):
+        assert np.allclose((B.T @ on_gpu(x)).a, A.T @ x)
+
+
+def test_sparse_matrices_of_cupy(monkeypatch):
+    A = poisson(9)
+
+    class csr_matrix:
+        """What CuPy's sparse matrices do."""
+        shape, dtype = A.shape, A.dtype
+
+        def __init__(self, factor):
+            self.factor = factor
+
+        def get(self):
+            return self.factor * A
+
+    monkeypatch.setattr(csr_matrix, '__module__', 'cupyx.scipy.sparse._csr')
+    with pytest.warns(pykry.CopyWarning, match='A lies in the memory of CUDA'):
+        solver = pykry.Solver(csr_matrix(1), method='cg', device='host')
+    with pytest.warns(pykry.CopyWarning, match='A lies in the memory of CUDA'):
+        solver.update(csr_matrix(2))
+    x, result = solver.solve(np.ones(81))
+    assert result and np.allclose(2 * (A @ x), 1)
+
+
+def test_cupy_itself():
+    cupy = pytest.importorskip('cupy')
+    cupyx = pytest.importorskip('cupyx.scipy.sparse')
+    A, b = cupyx.csr_matrix(poisson(30)), cupy.arange(900.0)
+    with pytest.warns(pykry.CopyWarning):
+        x, result = pykry.solve(A, b, method='cg')
+    assert result and isinstance(x, cupy.ndarray) and x.device == b.device
+    assert float(cupy.linalg.norm(A @ x - b)) <= 1.01e-8 * float(cupy.linalg.norm(b))
 
 
 # ---- buffers of OpenCL ----
