@@ -308,6 +308,14 @@ program_from_sources()
         grep '"iterations": 48,' "$dir/answer"
 }
 
+# The example, for the module and for its source.
+fortran_program()
+{
+    # shellcheck disable=SC2046
+    gfortran example.f90 -o fortran $(pkg-config --cflags --libs kry-fortran) && ./fortran &&
+        gfortran -std=f2018 "$prefix/lib/kry-fortran/kry.f90" example.f90 -o from_source $(pkg-config --libs kry) && ./from_source
+}
+
 each_header_alone()
 {
     for header in "$prefix/include/kry/"*.h; do
@@ -350,6 +358,7 @@ ok 'the libraries export nothing but kry_...' only_public_symbols
 ok 'and the static ones have no other global names' static_symbols
 ok 'README.md has a program' readme_program
 ok 'the program kry has sources' program_sources
+cp "$source/bindings/fortran/example.f90" . || exit 99
 rm -rf "$dir/source" "$dir/build"
 unset KRY_CL_PATH KRY_PROFILE
 ok 'kry.pc and the program agree on the version' version
@@ -374,6 +383,11 @@ ok 'the installed program kry solves' program
 ok 'the program kry compiles with the installed headers and library alone, and solves' \
     program_from_sources
 ok 'each public header compiles alone' each_header_alone
+if [ -e "$prefix/lib/kry-fortran" ]; then
+    ok 'a program in Fortran, by kry-fortran.pc and with the source of the module' fortran_program
+else
+    skip 'a program in Fortran, by kry-fortran.pc and with the source of the module' 'kry was built without gfortran'
+fi
 if command -v g++ >/dev/null; then
     ok 'the headers compile as C++' cplusplus
 else

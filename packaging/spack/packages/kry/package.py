@@ -20,6 +20,7 @@ class Kry(MesonPackage):
 
     variant("clblast", default=False, description="Dense products on the device by CLBlast")
     variant("cholmod", default=True, description="Sparse factors of symmetric matrices by CHOLMOD, simplicial without +gpl")
+    variant("fortran", default=False, description="The module kry for programs in Fortran")
     variant("gpl", default=False, description="UMFPACK and CHOLMOD's supernodal factors, which are under the GPL")
     variant("host", default=False, description="Kernels for processors, compiled by clang")
     variant("klu", default=True, description="Sparse LU factors by KLU")
@@ -30,6 +31,8 @@ class Kry(MesonPackage):
     variant("tests", default=False, description="Build the suite")
 
     depends_on("c", type="build")
+    depends_on("fortran", when="+fortran", type="build")
+    depends_on("py-pycparser", when="+fortran", type="build")
     depends_on("meson@1.0:", type="build")
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
@@ -59,6 +62,7 @@ class Kry(MesonPackage):
         return [
             feature("clblast", have("+clblast")),
             feature("cholmod", have("+cholmod")),
+            feature("fortran", have("+fortran")),
             feature("klu", have("+klu")),
             feature("umfpack", have("+gpl")),
             f"-Dgpl={'true' if have('+gpl') else 'false'}",
