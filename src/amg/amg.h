@@ -50,10 +50,10 @@ extern const kryi_coarsener kryi_classical_coarsening; /* classical.c; scalar pr
 /* ---- amg_start.c: what the rows of a matrix look like ----------------------------------------- */
 
 /* The sums of |a_ij| over positive and over negative couplings i != j. */
-typedef struct kryi_couplings {
+typedef struct kryi_coupling_sums {
     double positive, negative;
-} kryi_couplings;
-kryi_couplings kryi_amg_couplings(const kryi_csr *A);
+} kryi_coupling_sums;
+kryi_coupling_sums kryi_amg_couplings(const kryi_csr *A);
 
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kryi_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }

@@ -35,7 +35,8 @@ kry_status kryi_device_levels_rest(const kryi_device_levels *L, cl_mem *rest);
 /* What the coarsest level has so far. */
 int64_t kryi_device_levels_rows(const kryi_device_levels *L);
 int64_t kryi_device_levels_nnz(const kryi_device_levels *L);
-kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_couplings *c); /* waits */
+kry_status kryi_device_levels_couplings(const kryi_device_levels *L,
+                                        kryi_coupling_sums *c); /* waits */
 kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *rows);
 /* Coarsen that level; *coarser: whether there is one below it now. Waits.
  * Returns  as kryi_device_coarser_multiply */

@@ -36,10 +36,10 @@ done:
     return st;
 }
 
-kryi_couplings kryi_amg_couplings(const kryi_csr *A)
+kryi_coupling_sums kryi_amg_couplings(const kryi_csr *A)
 {
     const double *a = A->val;
-    kryi_couplings c = { 0 };
+    kryi_coupling_sums c = { 0 };
 
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {

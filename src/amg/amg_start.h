@@ -15,7 +15,7 @@ enum { KRY_AMG_LEVELS = 64 };
 typedef struct kryi_amg_sight {
     int64_t nnz;
     int block;
-    kryi_couplings couplings;
+    kryi_coupling_sums couplings;
     const kry_vec *given; /* near null space; NULL: constants */
 } kryi_amg_sight;
 

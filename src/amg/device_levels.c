@@ -70,7 +70,7 @@ const kryi_row_look *kryi_device_levels_look(const kryi_device_levels *L) { retu
 int64_t kryi_device_levels_rows(const kryi_device_levels *L) { return last(L)->rows; }
 int64_t kryi_device_levels_nnz(const kryi_device_levels *L) { return last(L)->nnz; }
 
-kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_couplings *c)
+kry_status kryi_device_levels_couplings(const kryi_device_levels *L, kryi_coupling_sums *c)
 {
     return kryi_splitting_signs(last(L), &c->positive, &c->negative);
 }

@@ -103,14 +103,14 @@ static kry_status look_at_all(const kry_op *A, const kry_amg_params *p, kryi_amg
 
     TRY(kryi_coupled_download(A, &all));
     TRY(kryi_csr_convert(&all, KRY_F64));
-    const kryi_couplings c = kryi_amg_couplings(&all);
+    const kryi_coupling_sums c = kryi_amg_couplings(&all);
     double sums[] = { (double)kryi_csr_nnz(&all), c.positive, c.negative };
     *sight = (kryi_amg_sight){ .given = p->near_null_space };
     if (!sight->given) sight->given = A->near_null_space;
     TRY(agree_on_block(A, &all, p, &sight->block));
     TRY(kryi_layout_combine(&A->dev->layout, KRY_ADD, sums, COUNT(sums)));
     sight->nnz = (int64_t)sums[0];
-    sight->couplings = (kryi_couplings){ .positive = sums[1], .negative = sums[2] };
+    sight->couplings = (kryi_coupling_sums){ .positive = sums[1], .negative = sums[2] };
 done:
     kryi_csr_release(&all);
     return st;

@@ -299,13 +299,14 @@ done:
 /* ---- one part -------------------------------------------------------------------------------- */
 
 /* The parameters of a box: the grid's, and Neumann where it goes on. */
-static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k, kryi_block *block)
+static kry_stencil_params params_of(const blocks *W, int r, const box_numbers *k,
+                                    kryi_stencil_box *block)
 {
     const kryi_boxes *B = W->split->boxes;
     const kryi_grid_box box = kryi_boxes_part(B, r);
     kry_stencil_params p = W->params;
 
-    *block = (kryi_block){ .all = { 0 } };
+    *block = (kryi_stencil_box){ .all = { 0 } };
     for (int a = 0; a < 3; a++) {
         const bool periodic = p.low[a] == KRY_PERIODIC;
         block->all[a] = B->size[a], block->first[a] = box.first[a];

@@ -66,17 +66,17 @@ typedef struct kryi_slab {
 } kryi_slab;
 
 /* Which box of a whole grid a stencil is for. It is Neumann where the whole goes on: blocks.c adds what flows there. */
-typedef struct kryi_block {
+typedef struct kryi_stencil_box {
     int64_t all[3];      /* unknowns of the whole along each axis */
     int64_t first[3];    /* where those that are here begin */
     bool inner[2][3];    /* the low, the high side of an axis is between two parts */
     kry_side side[2][3]; /* of the whole */
-} kryi_block;
+} kryi_stencil_box;
 
 /* What is made of a grid on one part of a team: a slab, or a box. */
 typedef struct kryi_grid_part {
     kryi_slab slab;
-    kryi_block block;
+    kryi_stencil_box block;
 } kryi_grid_part;
 
 /*
@@ -96,7 +96,7 @@ typedef struct kryi_stencil {
     double spacing[3], diffusion[3];
     kry_side low[3], high[3]; /* of the whole grid */
     kryi_slab slab;
-    kryi_block block; /* all[0] = 0: the grid is in one piece, or in slabs */
+    kryi_stencil_box block; /* all[0] = 0: the grid is in one piece, or in slabs */
     /* n numbers of `type`, and those of the layer above if it is on another part. NULL: constant, or
      * only faces were given */
     cl_mem coefficient;

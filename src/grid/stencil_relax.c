@@ -175,7 +175,7 @@ static kryi_stencil block_of(const kryi_stencil *A)
     if (A->slab.low) block.low[last] = KRY_DIRICHLET; /* cut the coupling */
     if (A->slab.high) block.high[last] = KRY_DIRICHLET;
     block.slab.low = block.slab.high = false;
-    block.block = (kryi_block){ .all = { 0 } };
+    block.block = (kryi_stencil_box){ .all = { 0 } };
     return block;
 }
 

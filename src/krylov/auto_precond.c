@@ -57,7 +57,7 @@ done:
  * than 1.2 times its diagonal entry. */
 static bool is_dominant(const kryi_csr *A, const double *d)
 {
-    const kryi_couplings all = kryi_amg_couplings(A);
+    const kryi_coupling_sums all = kryi_amg_couplings(A);
     const double *a = A->val;
 
     if (all.positive > 0.1 * all.negative) return false;
