@@ -57,7 +57,7 @@ kry_status kryi_pinned_create(kry_device *dev, size_t bytes, kryi_pinned *pinned
     kry_status st = KRY_OK;
     spares *s;
 
-    *pinned = (kryi_pinned){ NULL };
+    *pinned = (kryi_pinned){ .buffer = NULL };
     TRY(kryi_device_keep(dev, &keeper, &s)); /* so that releasing cannot fail */
     if (!take(dev, bytes, pinned)) {
         cl_int err = dev->driver->create(dev, bytes, &pinned->buffer, &pinned->host);
@@ -90,7 +90,7 @@ void kryi_pinned_release(kry_device *dev, kryi_pinned *pinned)
     spares *s = kryi_device_kept(dev, &keeper);
     if (s && !pinned->over && s->count < KEPT && pinned->bytes <= LARGEST) {
         s->item[s->count].pinned = *pinned, s->item[s->count++].bytes = pinned->bytes;
-        *pinned = (kryi_pinned){ NULL };
+        *pinned = (kryi_pinned){ .buffer = NULL };
     }
     pthread_mutex_unlock(&lock);
 done:

@@ -81,7 +81,7 @@ static void release_shm(shm *s)
 {
     unname_shm(s);
     if (s->memory) munmap(s->memory, (size_t)s->name.bytes);
-    *s = (shm){ NULL };
+    *s = (shm){ .memory = NULL };
 }
 
 /* Make zeroed memory, the first 8 bytes of which are taken. Where it cannot be made memory is NULL, as nothing depends on it. */
