@@ -1,4 +1,4 @@
-/* cl_error.c - OpenCL's errors, and that it is lost after fork(). */
+/* cl_error.c - OpenCL's errors, and whether it is there: it is lost after fork(). */
 #include "device/device.h"
 
 static const struct {
@@ -61,21 +61,36 @@ const char *kryi_cl_error_name(cl_int err)
     return "unknown OpenCL error";
 }
 
-/* ---- after fork() ---- */
+/* ---- whether it is there ---- */
 
 bool kryi_opencl_lost;
 static void in_child(void) { kryi_opencl_lost = true; }
-static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+#ifndef KRYI_OPENCL_LOAD /* tools/amalgamation/opencl.h */
+#define KRYI_OPENCL_LOAD() true
+#endif
+static bool is_loaded;
+
+static void begin(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+    is_loaded = KRYI_OPENCL_LOAD();
+}
 
 kry_status kryi_opencl_begin(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    kry_status st = KRY_OK;
 
-    pthread_once(&once, watch_forks);
-    return kryi_opencl_lost ? kry_fail(KRY_ERR_DEVICE,
-                                       "OpenCL was in use when this process was forked, and does "
-                                       "not work in the child: open devices after fork()")
-                            : KRY_OK;
+    pthread_once(&once, begin);
+    CHECK(is_loaded, KRY_ERR_DEVICE,
+          "there is no OpenCL on this machine (libOpenCL.so.1), and kry.c has no kernels for the "
+          "host: install the driver of a GPU, or pocl-opencl-icd for the CPU");
+    CHECK(!kryi_opencl_lost, KRY_ERR_DEVICE,
+          "OpenCL was in use when this process was forked, and does not work in the child: open "
+          "devices after fork()");
+done:
+    return st;
 }
 
 kry_status kryi_cl_check(cl_int err, const char *func, const char *call)

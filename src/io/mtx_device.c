@@ -253,8 +253,10 @@ static kry_status compress_text(writer *W)
     if (!W->length) return KRY_OK;
     CHECK(W->length <= UINT32_MAX / 2, KRY_ERR_UNSUPPORTED,
           "cannot write '%s': a rank gzips at most 2 GB, and has %zu bytes", W->path, W->length);
-    CHECK(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK, KRY_ERR_MEMORY,
-          "%s: no memory to compress it", W->path);
+    const int code = deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    CHECK(code != Z_VERSION_ERROR, KRY_ERR_UNSUPPORTED,
+          "cannot write '%s': this kry has no zlib that fits", W->path);
+    CHECK(code == Z_OK, KRY_ERR_MEMORY, "%s: no memory to compress it", W->path);
     begun = true;
     const size_t room = deflateBound(&z, W->length);
     TRY(kryi_alloc(room, 1, &packed));

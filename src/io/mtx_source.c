@@ -45,8 +45,10 @@ kry_status kryi_mtx_source_open(mtx_source *s, const char *name, const void *byt
     TRY(kryi_alloc(MTX_CHUNK, 1, &s->chunk));
     TRY(read_chunk(s));
     if (z->avail_in >= 2 && z->next_in[0] == 0x1f && z->next_in[1] == 0x8b) {
-        CHECK(inflateInit2(z, 15 + 16) == Z_OK, KRY_ERR_MEMORY, "%s: no memory to decompress it",
-              name);
+        const int code = inflateInit2(z, 15 + 16);
+        CHECK(code != Z_VERSION_ERROR, KRY_ERR_UNSUPPORTED,
+              "'%s' is gzip'd, and this kry has no zlib that fits", name);
+        CHECK(code == Z_OK, KRY_ERR_MEMORY, "%s: no memory to decompress it", name);
         s->gzip = true;
     }
 done:
