@@ -8,7 +8,7 @@ A function of the module has the name of the header's and its arguments in their
   integers            64-bit ones of C are default ones or int64, all arguments of a call alike; what comes back is int64
   indices             from 1, in arguments and in arrays that are arguments (INDICES)
   addresses           type(c_ptr), type(c_funptr)
-  text.f90            has what is written by hand
+  by_hand.f90            has what is written by hand
 
 INCLUDE: the folder of the headers. The other arguments are written.
 """
@@ -452,9 +452,9 @@ class Function:
 def module(headers):
     written = [Function(headers, name, node).text() for name, node in headers.functions.items()
                if name not in BY_HAND]
-    hand = Path(__file__).with_name('text.f90').read_text()
+    hand = Path(__file__).with_name('by_hand.f90').read_text()
     names = [*map(fortran, headers.handles), *headers.structs, *headers.enumerators, *headers.function_types,
-             *(name.removesuffix('_sized') for name in headers.functions), 'kry_text', 'kry_check']
+             *(name.removesuffix('_sized') for name in headers.functions), 'kry_text', 'kry_check', 'kry_team_of_mpi']
     assert len({name.lower() for name in names}) == len(names), 'Fortran does not tell two names apart'
     yield '! kry.f90 - kry for Fortran. Made from kry\'s headers by bindings/fortran/module.py: their comments explain it.\n'
     yield 'module kry\n  use, intrinsic :: iso_c_binding\n  implicit none\n  private\n'

@@ -15,6 +15,17 @@
       integer(c_size_t) :: returned
     end function
   end interface
+  ! The devices of all ranks as one, kry/mpi.h: of kry_mpi.c, which is compiled with the program. Of mpi_f08 hand over comm%mpi_val.
+  interface
+    function kry_team_of_mpi(comm, device, team, params) bind(c, name="kry_fortran_team_of_mpi") result(returned)
+      import
+      integer(c_int), value :: comm
+      type(kry_device), intent(in) :: device
+      type(kry_device), intent(out) :: team
+      type(kry_team_params), intent(in), optional :: params
+      integer(c_int) :: returned
+    end function
+  end interface
   ! The text at an address, or in an array of characters, of C.
   interface kry_text
     module procedure text_at, text_of
