@@ -73,16 +73,9 @@ static inline void kry_mpi_release_(void *user)
     free(user);
 }
 
-/*
- * kry_team_of_transport over a duplicate of `comm`. Collective.
- *
- * A message between two ranks is at most 2 GB (2^31 - 1 bytes). The calls of MPI come from the thread that calls
- * kry: MPI_THREAD_FUNNELED is enough, and less is refused, for OpenCL has threads of its own.
- *
- * Returns  also KRY_ERR_ARGUMENT if MPI is not initialised, or with too low a level of threads
- */
-static inline kry_status kry_team_of_mpi(MPI_Comm comm, kry_device *device,
-                                         const kry_team_params *params, kry_device **team)
+/* kry_team_of_mpi for an MPI that is initialised, with any level of threads. */
+static inline kry_status kry_mpi_team_(MPI_Comm comm, kry_device *device,
+                                       const kry_team_params *params, kry_device **team)
 {
     kry_transport t = { sizeof t,
                         NULL,
@@ -94,17 +87,9 @@ static inline kry_status kry_team_of_mpi(MPI_Comm comm, kry_device *device,
                         kry_mpi_probe_,
                         kry_mpi_receive_,
                         kry_mpi_release_ };
-    int there = 0, level = MPI_THREAD_SINGLE;
-    kry_mpi_ *mpi;
+    kry_mpi_ *mpi = (kry_mpi_ *)malloc(sizeof *mpi);
 
     if (team) *team = NULL;
-    MPI_Initialized(&there);
-    if (!there) return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: call MPI_Init_thread before");
-    MPI_Query_thread(&level);
-    if (level < MPI_THREAD_FUNNELED)
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: MPI is for programs of one thread: ask "
-                                          "MPI_Init_thread for MPI_THREAD_FUNNELED");
-    mpi = (kry_mpi_ *)malloc(sizeof *mpi);
     if (!mpi) return kry_fail(KRY_ERR_MEMORY, "kry_team_of_mpi: out of memory");
     if (MPI_Comm_dup(comm, &mpi->comm)) {
         free(mpi);
@@ -115,6 +100,29 @@ static inline kry_status kry_team_of_mpi(MPI_Comm comm, kry_device *device,
     MPI_Comm_size(mpi->comm, &t.size);
     t.user = mpi;
     return kry_team_of_transport(&t, device, params, team);
+}
+
+/*
+ * kry_team_of_transport over a duplicate of `comm`. Collective.
+ *
+ * A message between two ranks is at most 2 GB (2^31 - 1 bytes). The calls of MPI come from the thread that calls
+ * kry: MPI_THREAD_FUNNELED is enough, and less is refused, for OpenCL has threads of its own.
+ *
+ * Returns  also KRY_ERR_ARGUMENT if MPI is not initialised, or with too low a level of threads
+ */
+static inline kry_status kry_team_of_mpi(MPI_Comm comm, kry_device *device,
+                                         const kry_team_params *params, kry_device **team)
+{
+    int there = 0, level = MPI_THREAD_SINGLE;
+
+    if (team) *team = NULL;
+    MPI_Initialized(&there);
+    if (!there) return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: call MPI_Init_thread before");
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_FUNNELED)
+        return kry_fail(KRY_ERR_ARGUMENT, "kry_team_of_mpi: MPI is for programs of one thread: ask "
+                                          "MPI_Init_thread for MPI_THREAD_FUNNELED");
+    return kry_mpi_team_(comm, device, params, team);
 }
 
 #endif
