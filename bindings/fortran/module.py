@@ -278,7 +278,7 @@ class Function:
             return self.passed.append(f'int({self.buffer}, c_size_t)')
         self.dummies.append((arg, optional))
         if kind.function:
-            return self.plain(arg, f'type(c_funptr), intent(in){opened}', optional, 'c_null_funptr')
+            return self.function(arg, kind, optional)
         if kind.name == 'char':
             return self.string(arg, kind, optional)
         if kind.name in self.headers.handles:
@@ -315,6 +315,15 @@ class Function:
         self.locals.append(f'type(c_ptr) :: {arg}_p')
         self.before += [f'{arg}_p = c_null_ptr', f'if (present({arg})) then', *(f'  {line}' for line in first),
                         f'  {arg}_p = c_loc({of})', 'end if']
+        self.passed.append(f'{arg}_p')
+
+    def function(self, arg, kind, optional):
+        if not kind.name:  # without a name for its interface
+            return self.plain(arg, 'type(c_funptr), intent(in)', False, None)
+        self.declared.append(f'procedure({kind.name}){", optional" if optional else ""} :: {arg}')
+        self.locals.append(f'type(c_funptr) :: {arg}_p')
+        self.before += [f'{arg}_p = c_null_funptr', f'if (present({arg})) {arg}_p = c_funloc({arg})'] if optional else \
+            [f'{arg}_p = c_funloc({arg})']
         self.passed.append(f'{arg}_p')
 
     def string(self, arg, kind, optional):

@@ -394,15 +394,28 @@ contains
     procedure(kry_monitor) :: stop_after_two
     type(kry_op) :: A, solver
     type(kry_result) :: result
+    type(kry_pcg_params) :: params
     integer, target :: looks
-    type(c_funptr) :: watch
     looks = 0
-    watch = c_funloc(stop_after_two)
     call kry_check(kry_csr_create(device, n, n, row_ptr, col, val, A, spd))
-    call kry_check(kry_solver_create(A, "method=pcg precond=none", solver, watch, c_loc(looks)))
+    call kry_check(kry_solver_create(A, "method=pcg precond=none", solver, stop_after_two, c_loc(looks)))
     x = 0
     status = kry_solve_host(solver, b, x, result)
     call ok("a monitor stops a solve", status == KRY_STOPPED .and. result%reason == KRY_MONITOR_STOP .and. looks > 0)
+    call kry_op_release(solver)
+    looks = 0
+    params%monitor = c_funloc(stop_after_two)
+    params%monitor_user = c_loc(looks)
+    call kry_check(kry_pcg_create(A, solver, params))
+    x = 0
+    status = kry_solve_host(solver, b, x)
+    call ok("a monitor among parameters", status == KRY_STOPPED .and. looks > 0)
+    call kry_op_release(solver)
+    call kry_check(kry_solver_create(A, "method=pcg precond=none", solver))
+    call kry_device_set_monitor(device, stop_after_two, c_loc(looks))
+    call ok("a monitor of the device", kry_solve_host(solver, b, x) == KRY_STOPPED)
+    call kry_device_set_monitor(device)
+    call ok("and none any more", kry_solve_host(solver, b, x) == KRY_OK)
     call kry_op_release(solver)
     call kry_op_release(A)
   end subroutine
