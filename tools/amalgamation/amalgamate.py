@@ -28,6 +28,14 @@ HEADER = '''/*
  *
  *     cc -O2 app.c kry.c -ldl -lm -lpthread
  *
+ * Further options of the compiler:
+ *     -DKRY_HAVE_ZLIB -lz        gzip'd files, which are refused otherwise
+ *     -DKRY_HAVE_METIS -lmetis   sub-domains and parts of a team by METIS: "graph:K"
+ *     -DNDEBUG                   no assertions, as in releases
+ *
+ * Public functions, kry_, are global; all others are static or hidden. In a folder kry, kry.h also serves #include <kry/kry.h>, and
+ * with it, before or after, <CL/cl.h> may be included.
+ *
  * Apache License 2.0, https://www.apache.org/licenses/LICENSE-2.0
  */
 '''
