@@ -1,8 +1,10 @@
-/* given.c - the entries that a caller gives, uploaded as they are, checked and counted on the device. Kernels: cl/formats/given.cl. */
+/* given.c - the entries that a caller gives, uploaded as they are, checked and counted on the device: which diagonals have
+ * entries, and how long rows are. Kernels: cl/formats/given.cl, cl/formats/place.cl. */
 #include "matrix/given.h"
 #include "device/launch.h"
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Places of the numbers that kernels leave behind. */
 enum {
@@ -33,7 +35,40 @@ typedef struct looking {
     cl_int *what; /* FOUND; behind them the parts */
 } looking;
 
-/* For each of so many work-items something to do. */
+/* Kernels of integers alone are compiled once, for whatever type. */
+kry_status kryi_place_run(kry_device *dev, const char *name, int64_t items, const kry_arg *args,
+                          size_t count)
+{
+    return kryi_run(dev, "place", KRY_F32, "", name, kryi_groups_to_cover(dev, items), args, count);
+}
+
+kry_status kryi_place_zeros(kry_device *dev, size_t ints, cl_mem *buffer)
+{
+    kry_status st = KRY_OK;
+    const int64_t count = (int64_t)ints;
+
+    TRY(kryi_buffer_create(dev, ints * sizeof(cl_int), buffer));
+    const kry_arg args[] = { ARG(count), ARG(*buffer) };
+    TRY(kryi_place_run(dev, "place_zero", count, args, COUNT(args)));
+done:
+    return st;
+}
+
+int64_t kryi_groups_to_cover(const kry_device *dev, int64_t items)
+{
+    const int size = kryi_group_size(dev);
+    return kryi_groups_at_most(dev, items > 0 ? (items + size - 1) / size : 1);
+}
+
+cl_int kryi_given_lanes(const kryi_device_csr *C)
+{
+    enum { MOST = 32 };
+    cl_int lanes = 1;
+    while (lanes < MOST && 2 * lanes * C->rows <= C->nnz) lanes *= 2;
+    return lanes;
+}
+
+/* For each of so many work-items something to do. Integer kernels are compiled with those of the numbers. */
 static kry_status run(const kryi_device_csr *C, const char *name, int64_t items,
                       const kry_arg *args, size_t count)
 {
@@ -265,6 +300,61 @@ done:
     looking_release(dev, &l);
     kryi_buffer_release(dev, &wide);
     if (st < 0) kryi_given_release(G);
+    return st;
+}
+
+/* ---- what the choice of a format asks ------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
+                                int64_t *count)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)C->rows, lanes = kryi_given_lanes(C), room = (cl_int)most;
+    const cl_int all = (cl_int)(C->rows + C->cols);
+    cl_mem seen = NULL, found = NULL;
+    int32_t *list = NULL;
+
+    *offset = NULL, *count = most + 1;
+    if (C->rows + C->cols > INT32_MAX) return KRY_OK;
+    TRY(kryi_place_zeros(C->dev, ((size_t)all + 31) / 32, &seen));
+    TRY(kryi_place_zeros(C->dev, (size_t)most + 1, &found));
+    TRY(kryi_alloc((size_t)most + 1, sizeof *list, &list));
+    const kry_arg look[] = { ARG(rows), ARG(lanes), ARG(C->row_ptr), ARG(C->col), ARG(seen) };
+    TRY(run(C, "given_diagonals", C->rows * lanes, look, COUNT(look)));
+    const kry_arg gather[] = { ARG(rows), ARG(all), ARG(room), ARG(seen), ARG(found) };
+    TRY(run(C, "given_list", all / 32 + 1, gather, COUNT(gather)));
+    TRY(kryi_buffer_read(C->dev, found, 0, ((size_t)most + 1) * sizeof *list, list));
+    *count = list[0];
+    if (*count > most) goto done;
+    memmove(list, list + 1, (size_t)*count * sizeof *list);
+    qsort(list, (size_t)*count, sizeof *list, ascending);
+    *offset = list, list = NULL;
+done:
+    free(list);
+    kryi_buffer_release(C->dev, &found);
+    kryi_buffer_release(C->dev, &seen);
+    return st;
+}
+
+kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)C->rows, last = (cl_int)longest;
+    cl_mem counts = NULL;
+
+    TRY(kryi_place_zeros(C->dev, (size_t)longest + 1, &counts));
+    const kry_arg args[] = { ARG(rows), ARG(C->row_ptr), ARG(last), ARG(counts) };
+    TRY(kryi_run(C->dev, "given", C->type, "", "given_lengths",
+                 kryi_groups_for_sums(C->dev, C->type, C->rows), args, COUNT(args)));
+    TRY(kryi_buffer_read(C->dev, counts, 0, ((size_t)longest + 1) * sizeof *with, with));
+done:
+    kryi_buffer_release(C->dev, &counts);
     return st;
 }
 

@@ -6,13 +6,21 @@
 #define KRY_GIVEN_H
 
 #include "matrix/device_csr.h"
-#include "matrix/in_slots.h"
 #include "matrix/sell.h"
 #include "operator/op.h"
 
 enum {
     KRY_GIVEN_WORTH = 1 << 16
 }; /* entries: the host has looked at fewer before the first kernel ends */
+
+/* Facts that were seen of the numbers of a matrix. */
+typedef struct kryi_seen {
+    bool finite;
+    bool singles;   /* all are singles that no device flushes to 0; */
+    bool unfit;     /* one would be infinite in single, or is not 0 and may be flushed to 0; */
+    bool compared;  /* with their mirror images: */
+    bool symmetric; /* the matrix is, to the bit, pattern and numbers */
+} kryi_seen;
 
 /* Columns ascend in each row, and all numbers are finite. */
 typedef struct kryi_given {
@@ -42,6 +50,14 @@ kry_status kryi_given_look_again(kryi_given *G);
 
 /* ---- inspect.c ---- */
 
+/* seen: of so many numbers, but for mirror images. */
+void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen);
+/* kryi_numbers_see, and a check. Returns  KRY_ERR_ARGUMENT naming the first number that is not finite */
+kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
+                              kryi_seen *seen);
+/* Find diagonals with entries: the results are those of kryi_given_diagonals. */
+kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
+
 /*
  * Look at the entries of G->host: G->finding and G->seen; if one is not finite, nothing is found.
  *
@@ -61,7 +77,7 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals);
 kry_status kryi_matrix_keep(kry_device *dev, kryi_given *G, kryi_csr *host,
                             const kry_matrix_params *params, kry_op **op);
 
-/* ---- counted.c ---- */
+/* ---- given.c: launches, and what the choice of a format asks of a matrix on the device ---- */
 
 /* Groups of which so many work-items have something to do. */
 int64_t kryi_groups_to_cover(const kry_device *dev, int64_t items);
@@ -76,19 +92,6 @@ cl_int kryi_given_lanes(const kryi_device_csr *C);
  * Waits. */
 kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
                                 int64_t *count);
-/* Find diagonals with entries on the host, on several threads: the results are those of kryi_given_diagonals. */
-kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
-/* The search by steps, for loops over rows that look for more: each part of the rows has words of its own, in which
- * diagonal j - i has bit j - i + rows, and gives up when it has seen more than `most`. */
-typedef struct kryi_diagonals {
-    const kryi_csr *A;
-    int64_t most, words;
-    uint64_t *seen;
-    int64_t count[KRY_MOST_PARTS];
-} kryi_diagonals;
-kry_status kryi_diagonals_begin(const kryi_csr *A, int64_t most, int parts, kryi_diagonals *D);
-void kryi_diagonals_look(void *D, int part, int64_t begin, int64_t end); /* a kryi_loop */
-kry_status kryi_diagonals_end(kryi_diagonals *D, int parts, int32_t **offset, int64_t *count);
 /* How many diagonals are of use to a format that is chosen or asked for: a few times the mean length of a row. */
 static inline int64_t kryi_diagonals_of_use(const kryi_csr *A, kry_format format)
 {

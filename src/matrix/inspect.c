@@ -1,17 +1,171 @@
 /*
- * inspect.c - what the entries of a matrix say against Krylov methods: one that differs from its mirror
- * image, a diagonal entry that is not positive, or a row of zeros. On the host, on several threads.
+ * inspect.c - what the entries of a matrix are like: whether its numbers are finite and need only single precision, which
+ * diagonals have entries, and what they say against Krylov methods: one that differs from its mirror image, a diagonal entry
+ * that is not positive, or a row of zeros. On the host, on several threads.
  *
- * Rows are read in order, but the mirror images of their entries may be anywhere. So the entries above the diagonal are
+ * To compare mirror images, rows are read in order, but the mirror images of their entries may be anywhere. So the entries above the diagonal are
  * sorted by their columns first, many rows at a time: by counting, into buckets of neighbouring columns, then each bucket by
  * its columns. Column j of them, and the entries of row j below the diagonal, are two lists that ascend alike, so that
  * nothing is searched for. Where neighbouring rows have neighbouring columns, to look for mirror images is faster.
  */
 #include "base/hooks.h"
 #include "matrix/given.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- numbers ----------------------------------------------------------------------------------- */
+
+/* Of no numbers. */
+static const kryi_seen seen_nothing = { .finite = true, .singles = true };
+
+typedef struct seeing {
+    kry_type type;
+    const void *val;
+    kryi_seen part[KRY_MOST_PARTS];
+} seeing;
+
+/* Add the facts of more numbers, but for mirror images. */
+static void add_seen(kryi_seen *all, const kryi_seen *more)
+{
+    all->finite &= more->finite;
+    all->singles &= more->singles;
+    all->unfit |= more->unfit;
+}
+
+/* Add to *seen what numbers begin ... end - 1 are like. Devices may flush singles below FLT_MIN to 0; others are doubles with
+ * no more digits. No branches: so compilers take several numbers at a time. */
+static void see_range(kry_type type, const void *val, int64_t begin, int64_t end, kryi_seen *seen)
+{
+    const uint64_t more_digits = (UINT64_C(1) << (DBL_MANT_DIG - FLT_MANT_DIG)) - 1;
+    const double *v = val;
+    const float *single = val;
+    uint64_t bits = 0, infinite = 0, tiny = 0;
+    double largest = 0;
+
+    if (type == KRY_F32)
+        for (int64_t k = begin; k < end; k++) infinite |= (uint64_t) !(fabsf(single[k]) <= FLT_MAX);
+    else
+        for (int64_t k = begin; k < end; k++) {
+            const double size = fabs(v[k]);
+            uint64_t own;
+            memcpy(&own, &v[k], sizeof own);
+            bits |= own;
+            infinite |= (uint64_t) !(size <= DBL_MAX);
+            tiny |= (uint64_t)((size > 0) & (size < FLT_MIN));
+            largest = size > largest ? size : largest;
+        }
+    seen->finite &= !infinite;
+    seen->singles &= !infinite && !tiny && !(bits & more_digits) && largest <= FLT_MAX;
+    seen->unfit |= infinite || tiny || !isfinite((float)largest);
+}
+
+static void see_part(void *user, int part, int64_t begin, int64_t end)
+{
+    seeing *s = user;
+
+    s->part[part] = seen_nothing;
+    see_range(s->type, s->val, begin, end, &s->part[part]);
+}
+
+void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen)
+{
+    const int parts = kryi_parts(count);
+    seeing s = { .type = type, .val = val };
+
+    *seen = seen_nothing;
+    if (!count) return;
+    kryi_parallel(parts, count, see_part, &s);
+    for (int p = 0; p < parts; p++) add_seen(seen, &s.part[p]);
+}
+
+kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
+                              kryi_seen *seen)
+{
+    kryi_numbers_see(type, val, count, seen);
+    return seen->finite ? KRY_OK : kryi_values_check(who, type, count, val);
+}
+
+/* ---- diagonals --------------------------------------------------------------------------------- */
+
+/* Each part of the rows has words of its own, in which diagonal j - i has bit j - i + rows, and gives up when it has seen more
+ * than `most`. */
+typedef struct diagonals {
+    const kryi_csr *A;
+    int64_t most, words;
+    uint64_t *seen;
+    int64_t count[KRY_MOST_PARTS];
+} diagonals;
+
+static kry_status begin_diagonals(const kryi_csr *A, int64_t most, int parts, diagonals *D)
+{
+    *D = (diagonals){ .A = A, .most = most, .words = (A->rows + A->cols) / 64 + 1 };
+    return kryi_alloc((size_t)(parts * D->words), sizeof *D->seen, &D->seen);
+}
+
+static void look_at_diagonals(void *user, int part, int64_t begin, int64_t end)
+{
+    diagonals *D = user;
+    const kryi_csr *A = D->A;
+    uint64_t *seen = D->seen + part * D->words;
+    int64_t count = D->count[part];
+
+    for (int64_t i = begin; i < end && count <= D->most; i++) {
+        const int64_t first = A->row_ptr[i], length = kryi_row_length(A, i);
+        bool differs = i == begin || kryi_row_length(A, i - 1) != length;
+
+        /* A row that is the one before, a column further, has the same diagonals. */
+        for (int64_t k = first; !differs && k < first + length; k++)
+            differs = A->col[k] != A->col[k - length] + 1;
+        if (!differs) continue;
+        for (int64_t k = first; k < first + length; k++) {
+            const int64_t d = A->col[k] - i + A->rows;
+            const uint64_t bit = UINT64_C(1) << (d & 63);
+            if (seen[d >> 6] & bit) continue;
+            seen[d >> 6] |= bit;
+            count++;
+        }
+    }
+    D->count[part] = count;
+}
+
+static kry_status end_diagonals(diagonals *D, int parts, int32_t **offset, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    int64_t room = 0, found = 0;
+
+    *offset = NULL, *count = D->most + 1;
+    for (int p = 0; p < parts; p++) {
+        if (D->count[p] > D->most) goto done;
+        room += D->count[p];
+    }
+    if (room) TRY(kryi_alloc((size_t)room, sizeof **offset, offset));
+    for (int64_t w = 0; w < D->words; w++) {
+        for (int p = 1; p < parts; p++) D->seen[w] |= D->seen[p * D->words + w];
+        for (int b = 0; D->seen[w] && b < 64; b++)
+            if (D->seen[w] >> b & 1) (*offset)[found++] = (int32_t)(w * 64 + b - D->A->rows);
+    }
+    *count = found;
+    if (found > D->most) free(*offset), *offset = NULL;
+done:
+    free(D->seen);
+    return st;
+}
+
+kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count)
+{
+    kry_status st = KRY_OK;
+    const int parts = kryi_parts(kryi_csr_nnz(A));
+    diagonals D;
+
+    *offset = NULL;
+    TRY(begin_diagonals(A, most, parts, &D));
+    kryi_parallel(parts, A->rows, look_at_diagonals, &D);
+    TRY(end_diagonals(&D, parts, offset, count));
+done:
+    return st;
+}
 
 /* ---- mirror images ---------------------------------------------------------------------------- */
 
@@ -372,32 +526,11 @@ typedef struct inspection {
     const kryi_csr *A;
     bool numbers; /* what they are like is wanted */
     look part[KRY_MOST_PARTS];
-    kryi_diagonals diagonals; /* looked for if `most` is not 0 */
+    diagonals diagonals; /* looked for if `most` is not 0 */
 } inspection;
 
-/* A row of zeros may belong to a singular matrix, which conjugate gradients solve. */
-static void look_at_row(const kryi_csr *A, look *L, int64_t i)
-{
-    double diagonal = 0, largest = 0;
-
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-        const double v = kryi_number_at(A->type, A->val, k);
-        if (fabs(v) > largest) largest = fabs(v);
-        if (A->col[k] == i) diagonal = v;
-    }
-    if (largest == 0 && !L->zero_rows++) L->zero_row = i;
-    if (largest > 0 && largest < L->least) L->least = largest;
-    if (largest > L->largest) L->largest = largest;
-    L->negative += diagonal < 0;
-    if (!(diagonal > 0) && largest != 0 && !L->not_positive.what)
-        L->not_positive = (kryi_finding){ .what = KRY_FOUND_NOT_POSITIVE,
-                                          .row = i,
-                                          .col = i,
-                                          .entry = diagonal,
-                                          .mirror = diagonal };
-}
-
-/* Entries are read from memory once: all looks are at as many rows as a cache holds. */
+/* Entries are read from memory once: all looks are at as many rows as a cache holds. A row of zeros may belong to a singular
+ * matrix, which conjugate gradients solve. */
 static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
 {
     enum { IN_CACHE = 2048 }; /* entries */
@@ -405,13 +538,28 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
     const kryi_csr *A = I->A;
     look *L = &I->part[part];
 
-    *L = (look){ .least = INFINITY, .seen = kryi_seen_nothing };
-    for (int64_t first = begin, i = begin; first < end; first = i) {
-        do look_at_row(A, L, i++);
-        while (i < end && A->row_ptr[i] - A->row_ptr[first] < IN_CACHE);
-        if (I->numbers)
-            kryi_numbers_see_range(A->type, A->val, A->row_ptr[first], A->row_ptr[i], &L->seen);
-        if (I->diagonals.most) kryi_diagonals_look(&I->diagonals, part, first, i);
+    *L = (look){ .least = INFINITY, .seen = seen_nothing };
+    for (int64_t first = begin, i = begin; i < end; i++) {
+        double diagonal = 0, largest = 0;
+        for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
+            const double v = kryi_number_at(A->type, A->val, k);
+            if (fabs(v) > largest) largest = fabs(v);
+            if (A->col[k] == i) diagonal = v;
+        }
+        if (largest == 0 && !L->zero_rows++) L->zero_row = i;
+        if (largest > 0 && largest < L->least) L->least = largest;
+        if (largest > L->largest) L->largest = largest;
+        L->negative += diagonal < 0;
+        if (!(diagonal > 0) && largest != 0 && !L->not_positive.what)
+            L->not_positive = (kryi_finding){ .what = KRY_FOUND_NOT_POSITIVE,
+                                              .row = i,
+                                              .col = i,
+                                              .entry = diagonal,
+                                              .mirror = diagonal };
+        if (i + 1 < end && A->row_ptr[i + 1] - A->row_ptr[first] < IN_CACHE) continue;
+        if (I->numbers) see_range(A->type, A->val, A->row_ptr[first], A->row_ptr[i + 1], &L->seen);
+        if (I->diagonals.most) look_at_diagonals(&I->diagonals, part, first, i + 1);
+        first = i + 1;
     }
 }
 
@@ -424,7 +572,7 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
     const int parts = kryi_parts(kryi_csr_nnz(A));
     kryi_finding *found = &G->finding;
     inspection I = { .A = A, .numbers = numbers };
-    look L = { .least = INFINITY, .seen = kryi_seen_nothing };
+    look L = { .least = INFINITY, .seen = seen_nothing };
 
     *found = (kryi_finding){ 0 };
     if (A->rows != A->cols) {
@@ -432,7 +580,7 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
         G->seen.compared = true;
         return KRY_OK;
     }
-    if (diagonals) TRY(kryi_diagonals_begin(A, diagonals, parts, &I.diagonals));
+    if (diagonals) TRY(begin_diagonals(A, diagonals, parts, &I.diagonals));
     kryi_parallel(parts, A->rows, look_at_rows, &I);
     /* Join the parts, from the first one on. */
     for (int p = 0; p < parts; p++) {
@@ -443,9 +591,9 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
         if (!L.zero_rows) L.zero_row = own->zero_row;
         L.zero_rows += own->zero_rows;
         L.negative += own->negative;
-        kryi_seen_add(&L.seen, &own->seen);
+        add_seen(&L.seen, &own->seen);
     }
-    if (diagonals) TRY(kryi_diagonals_end(&I.diagonals, parts, &G->diagonal, &G->diagonals));
+    if (diagonals) TRY(end_diagonals(&I.diagonals, parts, &G->diagonal, &G->diagonals));
     G->seen = L.seen;
     if (!L.seen.finite) return KRY_OK;
     TRY(kryi_mirrors_compare(A, kryi_inspect_rounding(A->type) * L.largest, found,

@@ -63,7 +63,7 @@ typedef struct kryi_matrix kryi_matrix;
 typedef struct kryi_transposed kryi_transposed; /* matrix.c */
 struct kryi_device_csr;                         /* device_csr.h */
 struct kryi_given;                              /* given.h */
-struct kryi_seen;                               /* in_slots.h */
+struct kryi_seen;                               /* given.h */
 
 typedef struct kryi_format_table {
     /* Entries below the diagonal share the slot of their mirror image, which is marked ~slot, and
@@ -315,6 +315,10 @@ void kryi_stage_defines(const kryi_matrix *A, const kryi_stage *s, kry_type stor
 /* The arguments of a kernel of a stage: its structure, the numbers and `rest`. Returns how many. */
 size_t kryi_stage_args(const kryi_matrix *A, const kryi_stage *s, const kry_arg *rest, size_t count,
                        kry_arg args[KRY_STAGE_ARGS + 2 + KRY_STAGE_REST]);
+/* The type in which numbers are stored: their own, or single. */
+kry_type kryi_stored_type(kry_type type, kry_values values, const struct kryi_seen *seen);
+/* Returns  KRY_ERR_ARGUMENT naming the first number that is too large for single, or not 0 and too small. */
+kry_status kryi_values_fit_single(const char *who, int64_t nnz, const double *v);
 /* Send the numbers of the sorted matrix to the device, which are finite. row_ptr: its rows, read in flux form only. On
  * failure the old numbers stay. */
 kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row_ptr,

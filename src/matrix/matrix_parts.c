@@ -1,6 +1,5 @@
 /* matrix_parts.c - stored matrices on a team: each part's rows, in a format of its own. */
 #include "matrix/matrix_parts.h"
-#include "matrix/in_slots.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
 #include "operator/pin.h"

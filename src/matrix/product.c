@@ -1,7 +1,6 @@
 /* product.c - products of stored matrices: A B, and P' A P of multigrid. On the device where that is faster
  * or the numbers are there; else on the host. */
-#include "matrix/device_csr.h"
-#include "matrix/in_slots.h"
+#include "matrix/given.h"
 #include "operator/op_parts.h"
 #include <stdlib.h>
 

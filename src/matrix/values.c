@@ -1,6 +1,6 @@
-/* values.c - the numbers of a stored matrix: to the device, back to the host, and converted for a copy of the matrix. */
-#include "matrix/device_csr.h"
-#include "matrix/in_slots.h"
+/* values.c - the numbers of a stored matrix: each to its slot, on several threads, and to the device; back to the host, and
+ * converted for a copy of the matrix. */
+#include "matrix/given.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
 #include <float.h>
@@ -8,18 +8,144 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of type `stored` in the order of slots: on the host or on the device. Neither: they stay as they are. */
-typedef struct numbers {
-    kry_type stored;
-    const void *host;
-    cl_mem there;
-} numbers;
+kry_type kryi_stored_type(kry_type type, kry_values values, const kryi_seen *seen)
+{
+    const bool narrow =
+        values == KRY_VALUES_SINGLE || (values == KRY_VALUES_COMPACT && seen->singles);
+    return type == KRY_F64 && narrow ? KRY_F32 : type;
+}
 
-/* Take numbers and sums of rows (NULL: all are 0). All buffers and kernels are new before one replaces an old one. */
-static kry_status replace(kryi_matrix *A, const numbers *n, const void *sums)
+kry_status kryi_values_fit_single(const char *who, int64_t nnz, const double *v)
 {
     kry_status st = KRY_OK;
-    const kry_type stored = n->stored;
+
+    for (int64_t k = 0; k < nnz; k++) {
+        const bool tiny = v[k] != 0 && fabs(v[k]) < FLT_MIN;
+        CHECK(isfinite((float)v[k]) && !tiny, KRY_ERR_ARGUMENT,
+              "%s: %g, entry %lld of the sorted matrix, is too %s for single precision", who, v[k],
+              (long long)k, tiny ? "small" : "large");
+    }
+done:
+    return st;
+}
+
+/* ---- where they go ------------------------------------------------------------------------------- */
+
+kry_status kryi_matrix_refuse_mirror(const kryi_matrix *A, const char *who, int64_t k)
+{
+    const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
+
+    return kry_fail(KRY_ERR_ARGUMENT,
+                    "%s: entry %lld of the sorted matrix differs from its mirror image, but '%s' "
+                    "keeps one for both: %s",
+                    who, (long long)k, kry_format_name(A->params.format),
+                    A->shape.traits & promises ? "the matrix was promised to be symmetric"
+                                               : "take another format");
+}
+
+/* Mirror images share a slot, in which is the number of the one above the diagonal. differs: whether the other one's is
+ * not the same, to the bit. */
+typedef struct filling {
+    const kryi_matrix *A;
+    kry_type stored;
+    const void *sorted;
+    void *out;
+    bool differs[KRY_MOST_PARTS];
+} filling;
+
+static void put(void *user, int part, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const kryi_matrix *A = f->A;
+
+    (void)part;
+    for (int64_t k = begin; k < end; k++) {
+        const int64_t slot = A->slot ? A->slot[k] : k;
+        if (slot < 0) continue;
+        kryi_number_put(f->stored, f->out, slot, kryi_number_at(A->shape.type, f->sorted, k));
+    }
+}
+
+static bool has_equal(const filling *f, int64_t k)
+{
+    const kryi_matrix *A = f->A;
+    const double there = kryi_number_at(f->stored, f->out, kryi_matrix_slot(A, k));
+    double given = kryi_number_at(A->shape.type, f->sorted, k);
+
+    if (f->stored == KRY_F32) given = (float)given;
+    return memcmp(&there, &given, sizeof given) == 0;
+}
+
+static void compare(void *user, int part, int64_t begin, int64_t end)
+{
+    filling *f = user;
+    bool differs = false;
+
+    for (int64_t k = begin; k < end && !differs; k++)
+        differs = f->A->slot[k] < 0 && !has_equal(f, k);
+    f->differs[part] = differs;
+}
+
+/* Where the first entry is that differs from its mirror image. */
+static kry_status refuse(const filling *f, const char *who)
+{
+    const kryi_matrix *A = f->A;
+    int64_t k = 0;
+
+    for (int64_t e = 0; e < A->nnz; e++) /* now with the numbers of entries below the diagonal */
+        if (A->slot[e] < 0)
+            kryi_number_put(f->stored, f->out, kryi_matrix_slot(A, e),
+                            kryi_number_at(A->shape.type, f->sorted, e));
+    while (k < A->nnz - 1 && has_equal(f, k)) k++;
+    return kryi_matrix_refuse_mirror(A, who, k);
+}
+
+static void set_zeros(void *user, int part, int64_t begin, int64_t end)
+{
+    const filling *f = user;
+    const size_t size = kry_type_size(f->stored);
+
+    (void)part;
+    memset((char *)f->out + (size_t)begin * size, 0, (size_t)(end - begin) * size);
+}
+
+/* out, A->slots numbers := those of the entries in their slots, zeros elsewhere. zero: all are before. */
+static void put_in_slots(const kryi_matrix *A, kry_type stored, const void *sorted, bool zero,
+                         void *out)
+{
+    filling f = { .A = A, .stored = stored, .sorted = sorted, .out = out };
+    const int parts = kryi_parts(A->nnz);
+
+    if (!zero && (A->slots > A->nnz || A->format->shared))
+        kryi_parallel(parts, A->slots, set_zeros, &f);
+    kryi_parallel(parts, A->nnz, put, &f);
+}
+
+/* Check in_slots, which put_in_slots made of `sorted`. Returns  KRY_ERR_ARGUMENT for mirror images that share a slot and
+ * differ */
+static kry_status check_shared(const kryi_matrix *A, const char *who, kry_type stored,
+                               const void *sorted, void *in_slots)
+{
+    kry_status st = KRY_OK;
+    const int parts = kryi_parts(A->nnz);
+    filling f = { .A = A, .stored = stored, .sorted = sorted, .out = in_slots };
+    bool differs = false;
+
+    kryi_parallel(parts, A->nnz, compare, &f);
+    for (int p = 0; p < parts; p++) differs |= f.differs[p];
+    if (differs) TRY(refuse(&f, who));
+done:
+    return st;
+}
+
+/* ---- to the device --------------------------------------------------------------------------------- */
+
+/* Take numbers of type `stored` in the order of slots, on the host or on the device (both NULL: they stay as they are), and
+ * sums of rows (NULL: all are 0). All buffers and kernels are new before one replaces an old one. */
+static kry_status replace(kryi_matrix *A, kry_type stored, const void *host, cl_mem there,
+                          const void *sums)
+{
+    kry_status st = KRY_OK;
     size_t bytes = (size_t)A->slots * kry_type_size(stored);
     bool fresh = !A->val || stored != A->stored;
     cl_mem val = NULL, surplus = NULL;
@@ -27,15 +153,15 @@ static kry_status replace(kryi_matrix *A, const numbers *n, const void *sums)
     if (sums)
         TRY(kryi_buffer_upload(A->dev, (size_t)A->shape.rows * kry_type_size(A->shape.type), sums,
                                &surplus));
-    if (fresh && n->there) {
-        TRY(kryi_buffer_retain(A->dev, n->there));
-        val = n->there;
+    if (fresh && there) {
+        TRY(kryi_buffer_retain(A->dev, there));
+        val = there;
     } else if (fresh) {
         TRY(kryi_buffer_create(A->dev, bytes, &val));
     }
     if (fresh) TRY(kryi_matrix_kernels(A, stored));
-    if (n->host) TRY(kryi_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, n->host));
-    if (n->there && !fresh) TRY(kryi_buffer_copy(A->dev, n->there, 0, A->val, 0, bytes));
+    if (host) TRY(kryi_buffer_write(A->dev, fresh ? val : A->val, 0, bytes, host));
+    if (there && !fresh) TRY(kryi_buffer_copy(A->dev, there, 0, A->val, 0, bytes));
     if (fresh) {
         kryi_buffer_release(A->dev, &A->val);
         A->val = val, val = NULL;
@@ -54,63 +180,50 @@ done:
 
 kry_status kryi_matrix_replace(kryi_matrix *A, kry_type stored, cl_mem there)
 {
-    return replace(A, &(numbers){ stored, NULL, there }, NULL);
+    return replace(A, stored, NULL, there, NULL);
 }
 
 kry_status kryi_matrix_set_surplus(kryi_matrix *A, const void *sums)
 {
-    return replace(A, &(numbers){ .stored = A->stored }, sums);
-}
-
-/* placed->there, or where that is not the host's memory placed->host, := the numbers in their slots. */
-static kry_status place(const kryi_matrix *A, const char *who, const kryi_seen *seen,
-                        const void *sorted, numbers *placed)
-{
-    kry_status st = KRY_OK;
-    const kry_type stored = placed->stored;
-    const bool fresh = !A->val || stored != A->stored;
-    char *mapped = NULL;
-    void *to = NULL;
-
-    if (fresh)
-        TRY(kryi_buffer_create_mapped(A->dev, (size_t)A->slots * kry_type_size(stored),
-                                      &placed->there, &mapped));
-    if (!mapped) TRY(kryi_alloc((size_t)A->slots, kry_type_size(stored), &to));
-    placed->host = to;
-    kryi_matrix_to_slots(A, stored, sorted, !mapped, mapped ? mapped : to);
-    if (A->format->shared && !seen->symmetric)
-        TRY(kryi_matrix_check_shared(A, who, stored, sorted, mapped ? mapped : to));
-    if (mapped) TRY(kryi_buffer_unmap(A->dev, placed->there, &mapped));
-done:
-    if (mapped) A->dev->driver->unmap(A->dev, placed->there, mapped);
-    return st;
+    return replace(A, A->stored, NULL, NULL, sums);
 }
 
 kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row_ptr,
                              const void *sorted, const kryi_seen *seen)
 {
     kry_status st = KRY_OK;
-    const kry_type stored = kryi_stored_type(A->shape.type, A->params.values, seen);
-    numbers placed = { .stored = stored };
-    void *sums = NULL;
-    const kryi_csr rows = { .rows = A->shape.rows,
-                            .type = A->shape.type,
-                            .row_ptr = (int64_t *)row_ptr,
-                            .val = (void *)sorted };
+    const kry_type type = A->shape.type, stored = kryi_stored_type(type, A->params.values, seen);
+    const size_t slots = (size_t)A->slots, size = kry_type_size(stored);
+    const bool fresh = !A->val || stored != A->stored;
+    const kryi_csr rows = {
+        .rows = A->shape.rows, .type = type, .row_ptr = (int64_t *)row_ptr, .val = (void *)sorted
+    };
+    void *sums = NULL, *to = NULL;
+    char *mapped = NULL;
+    cl_mem there = NULL;
 
-    if (stored != A->shape.type && seen->unfit) TRY(kryi_values_fit_single(who, A->nnz, sorted));
+    if (stored != type && seen->unfit) TRY(kryi_values_fit_single(who, A->nnz, sorted));
     if (kryi_matrix_in_flux_form(A)) TRY(kryi_flux_sums(who, A, &rows, NULL, &sums));
-    if (A->slot || stored != A->shape.type)
-        TRY(place(A, who, seen, sorted, &placed));
-    else
-        placed.host = sorted;
-    TRY(replace(A, &placed, sums));
+    if (A->slot || stored != type) {
+        if (fresh) TRY(kryi_buffer_create_mapped(A->dev, slots * size, &there, &mapped));
+        if (!mapped) TRY(kryi_alloc(slots, size, &to));
+        void *in_slots = mapped ? mapped : to;
+        put_in_slots(A, stored, sorted, !mapped, in_slots);
+        if (A->format->shared && !seen->symmetric)
+            TRY(check_shared(A, who, stored, sorted, in_slots));
+        if (mapped) TRY(kryi_buffer_unmap(A->dev, there, &mapped));
+        sorted = to;
+    }
+    TRY(replace(A, stored, sorted, there, sums));
 done:
-    if (placed.host != sorted) free((void *)placed.host);
-    kryi_buffer_release(A->dev, &placed.there);
+    if (mapped) A->dev->driver->unmap(A->dev, there, mapped);
+    kryi_buffer_release(A->dev, &there);
+    free(to);
     free(sums);
     return st;
 }
+
+/* ---- back to the host ------------------------------------------------------------------------------ */
 
 static kry_status read_values(const kryi_matrix *A, void *val)
 {
