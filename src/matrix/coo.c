@@ -121,7 +121,7 @@ kry_status kryi_coo_build(kryi_matrix *A, const kryi_given *given)
 
     const double nnz = (double)kryi_csr_nnz(host);
 
-    TRY(kryi_matrix_check_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
+    TRY(kryi_matrix_slots(A, nnz, 8 * nnz)); /* which are those of the sorted entries */
     kryi_stage *s = kryi_matrix_stage(A, "zero", "");
     s->no_values = s->by_vector = true;
     kryi_stage_int(s, host->rows);

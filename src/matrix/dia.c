@@ -125,6 +125,7 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
     TRY(kryi_alloc((size_t)count, sizeof *offset, &offset));
     for (int64_t d = symmetric; d < count; d++) offset[d] = all[lower + d - symmetric];
     TRY(kryi_matrix_slots(A, (double)count * (double)stride, 4.0 * (double)count));
+    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
     filling f = { host, offset, count, symmetric, stride, A->slot, { 0 } };
     kryi_parallel(parts, host->rows, fill_rows, &f);
     for (int p = 0; p < parts; p++)

@@ -73,6 +73,7 @@ kry_status kryi_ell_build(kryi_matrix *A, const kryi_given *given)
     double slots = (double)width * (double)kryi_ell_stride(host->rows);
 
     TRY(kryi_matrix_slots(A, slots, 4 * slots));
+    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
     TRY(kryi_ell_stage(A, host, width));
     snprintf(A->variant, sizeof A->variant, "%lld entries to a row", (long long)width);
 done:

@@ -6,7 +6,6 @@
 #define KRY_GIVEN_H
 
 #include "matrix/device_csr.h"
-#include "matrix/sell.h"
 #include "operator/op.h"
 
 enum {
@@ -22,12 +21,21 @@ typedef struct kryi_seen {
     bool symmetric; /* the matrix is, to the bit, pattern and numbers */
 } kryi_seen;
 
+/* The slices of a matrix in sell. */
+typedef struct kryi_slices {
+    int64_t count;
+    double slots;       /* of all: it may be more than an int holds */
+    int height, sigma;  /* C, and rows to a window of sorting */
+    int32_t *perm;      /* count * height: row of each position, -1: none */
+    int32_t *slice_ptr; /* count+1: the first slot */
+} kryi_slices;
+
 /* Columns ascend in each row, and all numbers are finite. */
 typedef struct kryi_given {
     const char *who;      /* the public function, in messages */
     const kryi_csr *host; /* borrowed */
     kryi_device_csr C;    /* the same on the device; dev NULL: the host alone has it */
-    int64_t longest;      /* of C: entries of its longest row */
+    int64_t longest;      /* entries of the longest row; 0: nobody has looked */
     kryi_entry_map map;   /* from the entries as they were given to those of `host` */
     /* How many diagonals have entries, 0: nobody has looked; and their offsets, ascending, owned, NULL: there are more than
      * are of use. */
@@ -59,7 +67,8 @@ kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, i
 kry_status kryi_diagonals_find(const kryi_csr *A, int64_t most, int32_t **offset, int64_t *count);
 
 /*
- * Look at the entries of G->host: G->finding and G->seen; if one is not finite, nothing is found.
+ * Look at the entries of G->host: G->seen, and of a square matrix G->longest and G->finding; if one is not finite, nothing is
+ * found.
  *
  *   numbers    false: numbers are taken to be finite, and G->seen only says whether the matrix is symmetric
  *   diagonals  how many are of use, for G->diagonal and G->diagonals; 0: they are not looked for
@@ -112,7 +121,12 @@ kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place);
 kry_status kryi_sell_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all);
 kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_device_csr *C);
 
-/* ---- placed_sell.c ---- */
+/* ---- sell.c, placed_sell.c ---- */
+
+void kryi_slices_release(kryi_slices *s);
+/* Cut the slices, of which number i has the slots slice_ptr[i] ... slice_ptr[i + 1] - 1, into `pieces` shares of
+ * equal work: piece b begins with slice share[b], share[pieces] = slices. */
+void kryi_equal_shares(const int32_t *slice_ptr, int64_t slices, int32_t *share, int64_t pieces);
 
 /* kryi_sell_estimate. */
 kry_status kryi_sell_estimate_given(kryi_given *G, const kry_matrix_params *params,

@@ -202,8 +202,6 @@ typedef struct mirrors {
         alone[KRY_MOST_PARTS]; /* entries below the diagonal, less mirror images that were met */
 } mirrors;
 
-static double value_at(const kryi_csr *A, int64_t k) { return kryi_number_at(A->type, A->val, k); }
-
 /* Entry (row, col) and its mirror image, which differ, or is 0 if there is none. */
 static void note_difference(apart *a, int64_t row, int64_t col, double entry, double mirror)
 {
@@ -217,12 +215,6 @@ static void note_difference(apart *a, int64_t row, int64_t col, double entry, do
     a->pair = (kryi_finding){
         .what = KRY_FOUND_ASYMMETRIC, .row = row, .col = col, .entry = entry, .mirror = mirror
     };
-}
-
-/* Entry (row, col) and its mirror image, whether they differ or not. */
-static void compare_pair(apart *a, int64_t row, int64_t col, double entry, double mirror)
-{
-    if (memcmp(&entry, &mirror, sizeof entry)) note_difference(a, row, col, entry, mirror);
 }
 
 /* ---- a batch of rows -------------------------------------------------------------------------- */
@@ -286,7 +278,7 @@ static void list_rows(void *user, int part, int64_t begin, int64_t end)
     for (int64_t i = M->begin + begin; i < M->begin + end; i++)
         for (int64_t k = first_upper(A, i); k < A->row_ptr[i + 1]; k++)
             M->listed[next[A->col[k] >> M->shift]++] =
-                (upper){ (int32_t)i, A->col[k], value_at(A, k) };
+                (upper){ (int32_t)i, A->col[k], kryi_number_at(A->type, A->val, k) };
 }
 
 /* column[c]: behind the entries of the bucket's column c. */
@@ -314,10 +306,13 @@ static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, c
     for (; k < end && A->col[k] < before; k++) {
         const int32_t i = A->col[k];
         for (; u < last && u->row < i; u++) note_difference(a, u->row, j, u->entry, 0);
-        if (u < last && u->row == i)
-            compare_pair(a, i, j, u->entry, value_at(A, k)), u++;
-        else
-            note_difference(a, j, i, value_at(A, k), 0);
+        const bool met = u < last && u->row == i;
+        const double entry = kryi_number_at(A->type, A->val, k);
+        if (!met)
+            note_difference(a, j, i, entry, 0);
+        else if (memcmp(&u->entry, &entry, sizeof entry))
+            note_difference(a, i, j, u->entry, entry);
+        u += met;
     }
     for (; u < last; u++) note_difference(a, u->row, j, u->entry, 0);
     M->done[j] = (int32_t)(k - A->row_ptr[j]);
@@ -410,13 +405,12 @@ static void compare_rows(void *user, int part, int64_t begin, int64_t end)
             const int32_t j = A->col[k];
             alone += j < i;
             if (j <= i) continue;
-            const double entry = kryi_number_at(A->type, A->val, k);
-            const int64_t mirror = place_of(A, j, (int32_t)i);
-            alone -= mirror >= 0;
-            if (mirror < 0)
-                note_difference(a, i, j, entry, 0);
-            else
-                compare_pair(a, i, j, entry, kryi_number_at(A->type, A->val, mirror));
+            const int64_t there = place_of(A, j, (int32_t)i);
+            const double entry = kryi_number_at(A->type, A->val, k),
+                         mirror = there < 0 ? 0 : kryi_number_at(A->type, A->val, there);
+            alone -= there >= 0;
+            if (there < 0 || memcmp(&entry, &mirror, sizeof entry))
+                note_difference(a, i, j, entry, mirror);
         }
     M->alone[part] += alone;
 }
@@ -518,6 +512,7 @@ typedef struct look {
     double least, largest; /* of the largest |a_ij| of each row, those of zeros aside */
     kryi_finding not_positive;
     int64_t negative;            /* diagonal entries */
+    int64_t longest;             /* entries of a row */
     int64_t zero_rows, zero_row; /* the first one */
     kryi_seen seen;
 } look;
@@ -550,6 +545,7 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
         if (largest > 0 && largest < L->least) L->least = largest;
         if (largest > L->largest) L->largest = largest;
         L->negative += diagonal < 0;
+        if (kryi_row_length(A, i) > L->longest) L->longest = kryi_row_length(A, i);
         if (!(diagonal > 0) && largest != 0 && !L->not_positive.what)
             L->not_positive = (kryi_finding){ .what = KRY_FOUND_NOT_POSITIVE,
                                               .row = i,
@@ -591,10 +587,12 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
         if (!L.zero_rows) L.zero_row = own->zero_row;
         L.zero_rows += own->zero_rows;
         L.negative += own->negative;
+        if (own->longest > L.longest) L.longest = own->longest;
         add_seen(&L.seen, &own->seen);
     }
     if (diagonals) TRY(end_diagonals(&I.diagonals, parts, &G->diagonal, &G->diagonals));
     G->seen = L.seen;
+    G->longest = L.longest;
     if (!L.seen.finite) return KRY_OK;
     TRY(kryi_mirrors_compare(A, kryi_inspect_rounding(A->type) * L.largest, found,
                              &G->seen.symmetric));

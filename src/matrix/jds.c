@@ -1,7 +1,6 @@
 /* jds.c - jagged diagonals: rows sorted by falling length, the k-th entries of all rows that have one side by side
  * (Cevahir, Nukada, Matsuoka, ICCS 2009). Kernels: cl/formats/jds.cl. */
 #include "matrix/given.h"
-#include "matrix/sell.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -129,6 +128,7 @@ kry_status kryi_jds_build(kryi_matrix *A, const kryi_given *given)
     TRY(sort_rows(host, &j));
     TRY(cut_diagonals(host, &j));
     TRY(kryi_matrix_slots(A, j.slots, 4 * j.slots + 4 * (double)host->rows));
+    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
     TRY(kryi_alloc((size_t)A->slots, sizeof *f.col, &f.col));
     f.slot = A->slot;
     kryi_parallel(kryi_parts(A->nnz), host->rows, fill_positions, &f);

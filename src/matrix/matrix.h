@@ -178,9 +178,7 @@ int64_t kryi_cpu_pieces(const kry_device *dev, int64_t work);
 /* ---- for formats: slots ------------------------------------------------------------------ */
 
 /* Refuse a format whose `slots` numbers with `index_bytes` of structure are out of proportion to
- * CSR, or past 2^31; else A->slots is known, */
-kry_status kryi_matrix_check_slots(kryi_matrix *A, double slots, double index_bytes);
-/* and there is room for the slot map. */
+ * CSR, or past 2^31; else A->slots is known. */
 kry_status kryi_matrix_slots(kryi_matrix *A, double slots, double index_bytes);
 
 static inline int64_t kryi_matrix_slot(const kryi_matrix *A, int64_t k)

@@ -64,7 +64,7 @@ kry_status kryi_dia_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
         memcpy(offset, G->diagonal, (size_t)count * sizeof *offset);
     }
     if (A->format->shared) count = keep_upper(offset, count);
-    TRY(kryi_matrix_check_slots(A, (double)count * (double)stride, 4.0 * (double)count));
+    TRY(kryi_matrix_slots(A, (double)count * (double)stride, 4.0 * (double)count));
     TRY(kryi_dia_stage(A, offset, count));
     TRY(place_entries(A, &G->C, count, place));
     A->placed = true;

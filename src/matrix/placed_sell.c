@@ -159,7 +159,7 @@ kry_status kryi_sell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
     TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
     if (!suits(G, height, A->params.sigma)) return KRY_OK;
     TRY(choose_slices(&G->C, height, A->params.sigma, &s));
-    TRY(kryi_matrix_check_slots(A, (double)s.slots, 2 * (double)s.slots));
+    TRY(kryi_matrix_slots(A, (double)s.slots, 2 * (double)s.slots));
     TRY(place_entries(&G->C, &s, place, &c));
     TRY(kryi_sell_choose_bits(A, c.farthest, &bits));
     if (bits < 32) TRY(narrow(A->dev, &s, &c, bits));
@@ -180,7 +180,7 @@ kry_status kryi_ell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
     const double slots = (double)width * (double)stride;
     cl_mem col = NULL;
 
-    TRY(kryi_matrix_check_slots(A, slots, 4 * slots));
+    TRY(kryi_matrix_slots(A, slots, 4 * slots));
     TRY(kryi_buffer_create(A->dev, (size_t)A->nnz * sizeof(cl_int), place));
     TRY(kryi_buffer_create(A->dev, (size_t)A->slots * sizeof(cl_int), &col));
     const kry_arg args[] = { ARG(rows),     ARG(stride), ARG(width), ARG(G->C.row_ptr),

@@ -163,7 +163,7 @@ kry_status kryi_predict(const kry_device *dev, kryi_given *given, const kry_matr
                       .nnz = kryi_csr_nnz(host),
                       .number = (double)kry_type_size(host->type),
                       .value = (double)kry_type_size(stored),
-                      .longest = there ? given->longest : kryi_longest_row(host),
+                      .longest = given->longest ? given->longest : kryi_longest_row(host),
                       .bandwidth = kryi_device_bandwidth(dev) };
     if (!given->diagonals)
         TRY(there ? kryi_given_diagonals(&given->C, most, offset, &given->diagonals)

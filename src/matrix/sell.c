@@ -1,6 +1,5 @@
 /* sell.c - SELL-C-sigma: slices of C rows, each as wide as its longest row; sorted by length in
  * windows of sigma rows. Kernels: cl/formats/sell.cl. */
-#include "matrix/sell.h"
 #include "matrix/given.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,38 +12,27 @@ void kryi_slices_release(kryi_slices *s)
     *s = (kryi_slices){ 0 };
 }
 
-static int64_t row_length(const kryi_csr *host, int64_t i)
-{
-    return i < 0 ? 0 : kryi_row_length(host, i);
-}
-
 const int kryi_sell_window[KRY_SELL_WINDOWS] = { 16, 256 };
 
 /* ---- which rows share a slice ---------------------------------------------------------------- */
 
-/* Rows begin ... end-1 into perm by falling length, equal ones in order: a counting sort.
- * `start` has room for longest+2. */
-static void sort_window(const kryi_csr *host, int64_t begin, int64_t end, int64_t longest,
-                        int64_t *start, int32_t *perm)
-{
-    memset(start, 0, ((size_t)longest + 2) * sizeof *start);
-    for (int64_t i = begin; i < end; i++) start[longest - row_length(host, i) + 1]++;
-    for (int64_t l = 0; l <= longest; l++) start[l + 1] += start[l];
-    for (int64_t i = begin; i < end; i++)
-        perm[begin + start[longest - row_length(host, i)]++] = (int32_t)i;
-}
-
+/* Sort the rows of each window by falling length, equal ones in order, by counting. */
 static kry_status sort_rows(const kryi_csr *host, kryi_slices *s)
 {
     kry_status st = KRY_OK;
-    int64_t *start = NULL;
+    int64_t *start =
+        NULL; /* start[longest - l]: where the next row of length l goes in its window */
 
     TRY(kryi_alloc((size_t)kryi_longest_row(host) + 2, sizeof *start, &start));
     for (int64_t begin = 0; begin < host->rows; begin += s->sigma) {
         int64_t end = begin + s->sigma < host->rows ? begin + s->sigma : host->rows, longest = 0;
         for (int64_t i = begin; i < end; i++)
-            if (row_length(host, i) > longest) longest = row_length(host, i);
-        sort_window(host, begin, end, longest, start, s->perm);
+            if (kryi_row_length(host, i) > longest) longest = kryi_row_length(host, i);
+        memset(start, 0, ((size_t)longest + 2) * sizeof *start);
+        for (int64_t i = begin; i < end; i++) start[longest - kryi_row_length(host, i) + 1]++;
+        for (int64_t l = 0; l <= longest; l++) start[l + 1] += start[l];
+        for (int64_t i = begin; i < end; i++)
+            s->perm[begin + start[longest - kryi_row_length(host, i)]++] = (int32_t)i;
     }
 done:
     free(start);
@@ -65,8 +53,8 @@ static kry_status slice_rows(const kryi_csr *host, int height, int sigma, kryi_s
         int64_t width = 0;
         s->slice_ptr[i] = s->slots > INT32_MAX ? INT32_MAX : (int32_t)s->slots;
         for (int l = 0; l < height && i < count; l++) {
-            const int64_t length = row_length(host, s->perm[i * height + l]);
-            if (length > width) width = length;
+            const int32_t row = s->perm[i * height + l];
+            if (row >= 0 && kryi_row_length(host, row) > width) width = kryi_row_length(host, row);
         }
         s->slots += (double)(width * height);
     }
@@ -175,16 +163,6 @@ static void put(const filling *f, int64_t k, int64_t slot)
     f->col[slot] = f->host->col[k];
 }
 
-static void fill_regular(const filling *f, const int32_t *rows, int64_t first, int64_t width)
-{
-    const int height = f->s->height;
-
-    for (int l = 0; l < height; l++) {
-        const int64_t begin = f->host->row_ptr[rows[l]];
-        for (int64_t k = 0; k < width; k++) put(f, begin + k, first + k * height + l);
-    }
-}
-
 static void fill_slice(const filling *f, int64_t *distance, int64_t i)
 {
     const kryi_csr *host = f->host;
@@ -193,7 +171,9 @@ static void fill_slice(const filling *f, int64_t *distance, int64_t i)
     const int64_t width = (slice_ptr[i + 1] - slice_ptr[i]) / height;
 
     if (is_regular(host, rows, height, width)) {
-        fill_regular(f, rows, slice_ptr[i], width);
+        for (int l = 0; l < height; l++)
+            for (int64_t k = 0; k < width; k++)
+                put(f, host->row_ptr[rows[l]] + k, slice_ptr[i] + k * height + l);
         return;
     }
     for (int64_t k = slice_ptr[i]; k < slice_ptr[i + 1]; k++) f->col[k] = -1;
@@ -253,11 +233,6 @@ static void narrow_columns(void *user, int part, int64_t begin, int64_t end)
         }
 }
 
-static int bits_for(int64_t farthest)
-{
-    return farthest < UINT8_MAX ? 8 : farthest < UINT16_MAX ? 16 : 32;
-}
-
 /* The fewest bits, but 32 on CPUs whose caches hold the matrix: to add a base to each column then takes longer than
  * its bytes. */
 int kryi_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t farthest)
@@ -266,7 +241,7 @@ int kryi_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t f
     const double bytes = slots * (double)(kry_type_size(type) + 4);
     const bool fits = dev->info.cpu_kernels && bytes < cached * dev->info.compute_units;
 
-    return fits ? 32 : bits_for(farthest);
+    return fits || farthest >= UINT16_MAX ? 32 : farthest >= UINT8_MAX ? 16 : 8;
 }
 
 /* Copy the columns to the device: in 32 bits, or as distances from their bases in 8 or 16, all of which are set for
@@ -295,11 +270,11 @@ done:
 kry_status kryi_sell_choose_bits(const kryi_matrix *A, int64_t farthest, int *bits)
 {
     kry_status st = KRY_OK;
-    const int asked = A->params.index_bits, needed = bits_for(farthest);
+    const int asked = A->params.index_bits;
 
     CHECK(asked == 0 || asked == 8 || asked == 16 || asked == 32, KRY_ERR_ARGUMENT,
           "format sell: columns of %d bits; there are 8, 16 and 32", asked);
-    CHECK(asked == 0 || asked >= needed, KRY_ERR_UNSUPPORTED,
+    CHECK(asked == 0 || asked == 32 || farthest < (1 << asked) - 1, KRY_ERR_UNSUPPORTED,
           "format sell: columns side by side are up to %lld apart, too far for %d bits",
           (long long)farthest, asked);
     *bits = asked ? asked : kryi_sell_bits(A->dev, A->shape.type, (double)A->slots, farthest);
@@ -341,14 +316,6 @@ done:
     return st;
 }
 
-/* Whether a work-item of a GPU takes two rows: numbers in single, and rows for twice as many as are at work at once. */
-static bool takes_pairs(const kryi_matrix *A)
-{
-    const kry_device *dev = A->dev;
-    const int64_t at_once = kryi_group_size(dev) * kryi_groups_at_once(dev, dev->shape.per_unit);
-    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
-}
-
 kry_status kryi_sell_begin(kryi_matrix *A, kryi_stage *s, int height)
 {
     kry_status st = KRY_OK;
@@ -368,7 +335,11 @@ done:
 kry_status kryi_sell_stage(kryi_matrix *A, int height, int sigma, int bits, kryi_stage **stage)
 {
     kry_status st = KRY_OK;
-    const bool pairs = takes_pairs(A);
+    const kry_device *dev = A->dev;
+    const int64_t at_once = kryi_group_size(dev) * kryi_groups_at_once(dev, dev->shape.per_unit);
+    /* A work-item of a GPU takes two rows of numbers in single where there are rows for twice as many as work at once. */
+    const bool pairs =
+        !dev->info.cpu_kernels && A->shape.type == KRY_F32 && A->shape.rows > 2 * at_once;
     const char *column = bits == 8 ? "uchar" : bits == 16 ? "ushort" : "int";
     kryi_stage *s = kryi_matrix_stage(A, "sell", " -DCOLUMN=%s", column);
 
@@ -401,6 +372,7 @@ kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
     TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
     if (c == &own) TRY(choose_slices(host, height, A->params.sigma, &own));
     TRY(kryi_matrix_slots(A, c->slots, 2 * c->slots));
+    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
     TRY(kryi_alloc((size_t)A->slots, sizeof *f.col, &f.col));
     TRY(kryi_alloc((size_t)(A->slots / height), sizeof *f.base, &f.base));
     TRY(kryi_alloc((size_t)c->count, sizeof *f.full, &f.full));
@@ -434,11 +406,12 @@ int64_t kryi_sell_farthest(const kryi_csr *host, const int32_t *rows, int height
 {
     int64_t farthest = 0, width = 0;
     for (int l = 0; l < height; l++)
-        if (row_length(host, rows[l]) > width) width = row_length(host, rows[l]);
+        if (rows[l] >= 0 && kryi_row_length(host, rows[l]) > width)
+            width = kryi_row_length(host, rows[l]);
     for (int64_t k = 0; k < width; k++) {
         int64_t least = INT32_MAX, most = -1;
         for (int l = 0; l < height; l++) {
-            if (row_length(host, rows[l]) <= k) continue;
+            if (rows[l] < 0 || kryi_row_length(host, rows[l]) <= k) continue;
             int64_t col = host->col[host->row_ptr[rows[l]] + k];
             least = col < least ? col : least, most = col > most ? col : most;
         }

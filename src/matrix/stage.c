@@ -21,29 +21,26 @@ kryi_stage *kryi_matrix_stage(kryi_matrix *A, const char *stem, const char *defi
 
 void kryi_stage_int(kryi_stage *s, int64_t number) { s->value[s->count++].number = (cl_int)number; }
 
-static void add_buffer(kryi_stage *s, cl_mem buffer)
-{
-    s->is_buffer[s->count] = true;
-    s->value[s->count++].buffer = buffer;
-}
-
 kry_status kryi_stage_buffer(kryi_matrix *A, kryi_stage *s, cl_mem buffer)
 {
-    kry_status st = buffer ? kryi_buffer_retain(A->dev, buffer) : KRY_OK;
-    if (st == KRY_OK) add_buffer(s, buffer);
-    return st;
+    const kry_status st = buffer ? kryi_buffer_retain(A->dev, buffer) : KRY_OK;
+
+    if (st < 0) return st;
+    s->is_buffer[s->count] = true;
+    s->value[s->count++].buffer = buffer;
+    return KRY_OK;
 }
 
 kry_status kryi_stage_array(kryi_matrix *A, kryi_stage *s, const void *array, size_t count,
                             size_t size)
 {
-    cl_mem buffer;
-    kry_status st = kryi_buffer_upload(A->dev, count * size, array, &buffer);
+    const kry_status st =
+        kryi_buffer_upload(A->dev, count * size, array, &s->value[s->count].buffer);
 
     if (st < 0) return st;
-    add_buffer(s, buffer);
+    s->is_buffer[s->count++] = true;
     A->structure_bytes += (double)(count * size);
-    return st;
+    return KRY_OK;
 }
 
 /* Partial sums of all stages share one buffer. Later stages get a small part of it. */
@@ -105,7 +102,7 @@ int64_t kryi_cpu_pieces(const kry_device *dev, int64_t work)
     return pieces < dev->shape.chunks ? pieces : dev->shape.chunks;
 }
 
-kry_status kryi_matrix_check_slots(kryi_matrix *A, double slots, double index_bytes)
+kry_status kryi_matrix_slots(kryi_matrix *A, double slots, double index_bytes)
 {
     enum {
         WORST = 4,
@@ -126,12 +123,6 @@ kry_status kryi_matrix_check_slots(kryi_matrix *A, double slots, double index_by
     A->slots = (int64_t)slots;
 done:
     return st;
-}
-
-kry_status kryi_matrix_slots(kryi_matrix *A, double slots, double index_bytes)
-{
-    const kry_status st = kryi_matrix_check_slots(A, slots, index_bytes);
-    return st < 0 ? st : kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot);
 }
 
 void kryi_stage_defines(const kryi_matrix *A, const kryi_stage *s, kry_type stored,

@@ -109,31 +109,22 @@ static void set_zeros(void *user, int part, int64_t begin, int64_t end)
     memset((char *)f->out + (size_t)begin * size, 0, (size_t)(end - begin) * size);
 }
 
-/* out, A->slots numbers := those of the entries in their slots, zeros elsewhere. zero: all are before. */
-static void put_in_slots(const kryi_matrix *A, kry_type stored, const void *sorted, bool zero,
-                         void *out)
-{
-    filling f = { .A = A, .stored = stored, .sorted = sorted, .out = out };
-    const int parts = kryi_parts(A->nnz);
-
-    if (!zero && (A->slots > A->nnz || A->format->shared))
-        kryi_parallel(parts, A->slots, set_zeros, &f);
-    kryi_parallel(parts, A->nnz, put, &f);
-}
-
-/* Check in_slots, which put_in_slots made of `sorted`. Returns  KRY_ERR_ARGUMENT for mirror images that share a slot and
- * differ */
-static kry_status check_shared(const kryi_matrix *A, const char *who, kry_type stored,
-                               const void *sorted, void *in_slots)
+/* f->out, A->slots numbers := those of the entries in their slots, zeros elsewhere; zero: all are before. Mirror images that
+ * share a slot are compared unless the matrix is known to be symmetric. */
+static kry_status put_in_slots(filling *f, const char *who, bool zero, bool symmetric)
 {
     kry_status st = KRY_OK;
+    const kryi_matrix *A = f->A;
     const int parts = kryi_parts(A->nnz);
-    filling f = { .A = A, .stored = stored, .sorted = sorted, .out = in_slots };
     bool differs = false;
 
-    kryi_parallel(parts, A->nnz, compare, &f);
-    for (int p = 0; p < parts; p++) differs |= f.differs[p];
-    if (differs) TRY(refuse(&f, who));
+    if (!zero && (A->slots > A->nnz || A->format->shared))
+        kryi_parallel(parts, A->slots, set_zeros, f);
+    kryi_parallel(parts, A->nnz, put, f);
+    if (!A->format->shared || symmetric) return KRY_OK;
+    kryi_parallel(parts, A->nnz, compare, f);
+    for (int p = 0; p < parts; p++) differs |= f->differs[p];
+    if (differs) TRY(refuse(f, who));
 done:
     return st;
 }
@@ -207,10 +198,8 @@ kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row
     if (A->slot || stored != type) {
         if (fresh) TRY(kryi_buffer_create_mapped(A->dev, slots * size, &there, &mapped));
         if (!mapped) TRY(kryi_alloc(slots, size, &to));
-        void *in_slots = mapped ? mapped : to;
-        put_in_slots(A, stored, sorted, !mapped, in_slots);
-        if (A->format->shared && !seen->symmetric)
-            TRY(check_shared(A, who, stored, sorted, in_slots));
+        filling f = { .A = A, .stored = stored, .sorted = sorted, .out = mapped ? mapped : to };
+        TRY(put_in_slots(&f, who, !mapped, seen->symmetric));
         if (mapped) TRY(kryi_buffer_unmap(A->dev, there, &mapped));
         sorted = to;
     }

@@ -170,17 +170,6 @@ done:
     return st;
 }
 
-/* Sort by row, in a row by column; entries at one place stay in the order in which they were given. */
-static kry_status sort_entries(placing *p)
-{
-    kry_status st = KRY_OK;
-
-    TRY(sort_by(p, p->col, p->e->given.cols));
-    TRY(sort_by(p, p->row, p->e->given.rows));
-done:
-    return st;
-}
-
 /* Give each of the sorted entries its place; duplicates share one, or are refused. */
 static kry_status assign_places(const placing *p, kry_duplicates duplicates, kryi_csr *A,
                                 kryi_entry_map *map)
@@ -216,7 +205,9 @@ static kry_status place_entries(const kryi_entries *e, const kry_matrix_params *
     placing p = { .e = e, .given = e->nnz };
 
     TRY(list_entries(&p, params->storage));
-    TRY(sort_entries(&p));
+    /* By row, in a row by column; entries at one place stay in the order in which they were given. */
+    TRY(sort_by(&p, p.col, e->given.cols));
+    TRY(sort_by(&p, p.row, e->given.rows));
     TRY(kryi_alloc((size_t)p.all, sizeof *A->col, &A->col));
     TRY(kryi_alloc((size_t)e->nnz, sizeof *map->place, &map->place));
     if (mirrored) TRY(kryi_alloc((size_t)e->nnz, sizeof *map->mirror, &map->mirror));
