@@ -74,16 +74,21 @@ done:
     return st;
 }
 
-/* Refuse an M that is not symmetric where the method needs one that is. A method that takes an M that varies takes
- * any. Runs on each part of a team, which all have the same kind of M. */
-static kry_status check_symmetry(const kryi_setup *s)
+/* Refuse an M that is not symmetric where the method needs one that is (a method that takes an M that varies takes any), and
+ * a deflation of another matrix. Runs on each part of a team, which all have the same kinds. */
+static kry_status check_part(const kry_op *A, const kryi_setup *s)
 {
     kry_status st = KRY_OK;
     const kryi_method *method = s->method;
-    const kry_op *M = s->precond;
+    const kry_op *M = s->precond, *D = s->deflation;
     const bool needed =
         method->takes <= KRY_TAKES_DEFINITE && !s->varying && s->check != KRY_CHECK_NONE;
 
+    CHECK(!D || kryi_deflation_of(D), KRY_ERR_TYPE,
+          "%s: '%s' is no deflation (kry_deflation_create makes them)", method->who,
+          D->table->kind);
+    CHECK(!D || kryi_deflation_of(D)->A == A, KRY_ERR_ARGUMENT,
+          "%s: the deflation was made for another matrix", method->who);
     CHECK(!M || !needed || !M->fused->is_unsymmetric || !M->fused->is_unsymmetric(M->self),
           KRY_ERR_UNSUPPORTED,
           "%s: the preconditioner '%s' is not symmetric, and method '%s' needs one that is: take "
@@ -94,39 +99,20 @@ done:
     return st;
 }
 
-static kry_status check_deflation(const kry_op *A, const kryi_setup *s)
-{
-    kry_status st = KRY_OK;
-    const kryi_method *method = s->method;
-    const kry_op *D = s->deflation;
-
-    if (!D) return KRY_OK;
-    CHECK(kryi_deflation_of(D), KRY_ERR_TYPE,
-          "%s: '%s' is no deflation (kry_deflation_create makes them)", method->who,
-          D->table->kind);
-    CHECK(kryi_deflation_of(D)->A == A, KRY_ERR_ARGUMENT,
-          "%s: the deflation was made for another matrix", method->who);
-done:
-    return st;
-}
-
-/* z = c r: Krylov methods take the same steps as with z = r. */
-static bool only_scales(const kry_op *M)
-{
-    return M->fused->as_scalar && M->fused->as_scalar(M->self) > 0;
-}
-
 /* M and A, one of them with deflation as the second level. */
 static kry_status take_operators(kryi_krylov *K, const kry_op *A, const kryi_setup *s)
 {
     kry_status st = KRY_OK;
-    const bool left_out = s->precond && !s->method->minds_scale && only_scales(s->precond);
-    const kry_op *M = left_out ? NULL : s->precond;
+    const kry_op *given = s->precond;
+    /* z = c r: Krylov methods take the same steps as with z = r. */
+    const bool left_out = given && !s->method->minds_scale && given->fused->as_scalar &&
+                          given->fused->as_scalar(given->self) > 0;
+    const kry_op *M = left_out ? NULL : given;
     kryi_deflation *D = kryi_deflation_of(s->deflation);
 
     K->A = kry_op_retain(A);
     K->first = kry_op_retain(M);
-    if (left_out) K->left_out = s->precond->table->kind;
+    if (left_out) K->left_out = given->table->kind;
     if (D) K->deflation = kry_op_retain(s->deflation);
     if (D && D->variant == KRY_DEF1)
         TRY(kryi_two_level_product(s->deflation, &K->product));
@@ -149,8 +135,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     kry_op_shape shape = A->shape;
     int64_t unknowns;
 
-    TRY(check_deflation(A, s));
-    TRY(check_symmetry(s));
+    TRY(check_part(A, s));
     TRY(kryi_alloc(1, sizeof *K, &K));
     K->method = method;
     K->width = s->width ? s->width : method->width.usual;

@@ -4,14 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool asked_for(const kry_op *A, const kry_pcg_params *params)
-{
-    bool exact = params->monitor && params->stop.check_every;
-
-    if (params->resident == KRY_RESIDENT_OFF || !A->fused->make_resident) return false;
-    return params->resident == KRY_RESIDENT_ON || (A->dev->info.gpu && !exact);
-}
-
 static int64_t updates_of(const kry_op *op) { return op ? op->updates : 0; }
 
 /* Where that fails, iterations are the method's own. */
@@ -24,19 +16,14 @@ static void make(kryi_persistent *P)
 void kryi_persistent_prepare(kryi_persistent *P, const kry_op *A, const kry_op *M,
                              const kry_pcg_params *params)
 {
-    if (!asked_for(A, params)) return;
+    const bool exact = params->monitor && params->stop.check_every;
+    const bool on = params->resident == KRY_RESIDENT_ON;
+
+    if (params->resident == KRY_RESIDENT_OFF || !A->fused->make_resident) return;
+    if (!on && (!A->dev->info.gpu || exact)) return;
     if (kryi_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
     P->A = A, P->M = M;
-    P->insisted = params->resident == KRY_RESIDENT_ON;
-    make(P);
-}
-
-/* New numbers may be in other buffers. */
-static void follow_updates(kryi_persistent *P)
-{
-    if (!P->R || kryi_resident_gave_up(P->R)) return;
-    if (P->A_updates == updates_of(P->A) && P->M_updates == updates_of(P->M)) return;
-    kryi_resident_release(&P->R);
+    P->insisted = on;
     make(P);
 }
 
@@ -89,7 +76,11 @@ kry_status kryi_persistent_iterate(kryi_persistent *P, kryi_cycle *c, int64_t ch
                         .history = P->history };
 
     *begun = false;
-    follow_updates(P);
+    const bool updated = P->A_updates != updates_of(P->A) || P->M_updates != updates_of(P->M);
+    if (P->R && updated && !kryi_resident_gave_up(P->R)) { /* new numbers may be in other buffers */
+        kryi_resident_release(&P->R);
+        make(P);
+    }
     if (p->iteration == 0) P->doubtful = false;
     while (P->R && !P->doubtful && (!*begun || kryi_progress_iterates(p))) {
         run.iterations = until_next_look(p, check_every, *begun);

@@ -5,23 +5,18 @@
 #include "krylov/reorder.h"
 #include "krylov/scaled.h"
 
-/* Whether rows and columns may have to be scaled; mixed precision does it in its own way. */
-static bool may_scale(const kryi_options *o)
-{
-    const bool by_itself = kryi_options_choose(o) || o->method == KRY_METHOD_DIRECT;
-
-    return o->precision != KRY_PRECISION_MIXED &&
-           (o->mixed.equilibrate == KRY_EQUILIBRATE_ON ||
-            (o->mixed.equilibrate == KRY_EQUILIBRATE_AUTO && by_itself));
-}
-
 /* All that the options say. A solver that works with another matrix makes the one inside of it so, too. */
 static kry_status make(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
+    const bool by_itself = kryi_options_choose(o) || o->method == KRY_METHOD_DIRECT;
+    const kry_equilibrate scaling = o->mixed.equilibrate;
 
     if (kryi_options_find_null(o)) TRY(kryi_find_null("kry_solver_create", A));
-    if (may_scale(o)) return kryi_scaled_create(A, o, make, solver);
+    /* Rows and columns may have to be scaled; mixed precision does it in its own way. */
+    if (o->precision != KRY_PRECISION_MIXED &&
+        (scaling == KRY_EQUILIBRATE_ON || (scaling == KRY_EQUILIBRATE_AUTO && by_itself)))
+        return kryi_scaled_create(A, o, make, solver);
     if (o->reorder != KRY_REORDER_NONE) return kryi_reordered_create(A, o, make, solver);
     if (o->precision == KRY_PRECISION_MIXED) return kryi_options_mixed(A, o, solver);
     if (!kryi_options_choose(o)) return kryi_options_solver(A, o, solver);

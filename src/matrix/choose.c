@@ -238,8 +238,7 @@ kry_status kryi_matrix_create(kry_device *dev, const kryi_csr *A, const kry_matr
 
     *op = NULL;
     TRY(kryi_entries_compress(&e, params, true, &rows, &G.map));
-    kryi_numbers_see(rows.type, rows.val, kryi_csr_nnz(&rows), &G.seen);
-    if (!G.seen.finite) TRY(kryi_values_check(e.who, rows.type, kryi_csr_nnz(&rows), rows.val));
+    TRY(kryi_numbers_check(e.who, rows.type, rows.val, kryi_csr_nnz(&rows), &G.seen));
     TRY(kryi_matrix_keep(dev, &G, &rows, params, op));
 done:
     kryi_given_release(&G);
@@ -248,15 +247,6 @@ done:
 }
 
 /* ---- another format ------------------------------------------------------------------------------- */
-
-/* Whether entries that share a slot may get one each: the library chose the format because the numbers were symmetric, which
- * nobody promised. */
-static bool may_change(const kryi_matrix *A)
-{
-    const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
-
-    return A->format->shared && A->format_is_free && !(A->shape.traits & promises);
-}
 
 kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void *sorted,
                                      kry_status refusal)
@@ -268,8 +258,12 @@ kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void
     kryi_csr rows = A->sorted;
     kryi_given G = { .who = who, .host = &rows };
     kry_op *op = NULL;
+    /* Entries that share a slot get one each if the library chose the format because the numbers were symmetric, which nobody
+     * promised. */
+    const unsigned promises = KRY_SYMMETRIC | KRY_POSITIVE | KRY_SINGULAR;
+    const bool may_change = A->format->shared && A->format_is_free && !(A->shape.traits & promises);
 
-    if (refusal != KRY_ERR_ARGUMENT || !may_change(A)) return refusal;
+    if (refusal != KRY_ERR_ARGUMENT || !may_change) return refusal;
     p.format = KRY_FORMAT_AUTO, p.measure_seconds = 0;
     p.storage = KRY_GENERAL, p.duplicates = KRY_REFUSE;
     if (placed) {

@@ -146,18 +146,24 @@ done:
     return st;
 }
 
+static kry_status run_kernel(const kryi_matrix *A, const kryi_stage *s, const char *name,
+                             int64_t items, const kry_arg *args, size_t count)
+{
+    char defines[KRY_STAGE_DEFINES];
+
+    kryi_stage_defines(A, s, A->stored, defines);
+    return kryi_run(A->dev, "csr", A->shape.type, defines, name,
+                    kryi_groups_for(A->dev, A->shape.type, items), args, count);
+}
+
 /* By rows, not by slots: a wrapped matrix may have entries in any order, or one place twice. */
 kry_status kryi_csr_diagonal(kryi_matrix *A, kry_vec *d)
 {
-    kry_type type = A->shape.type;
-    char defines[KRY_STAGE_DEFINES];
     const kryi_stage *s = &A->stage[0];
     const kry_arg args[] = { ARG(A->shape.rows), ARG(s->value[KRY_CSR_ROW_PTR].buffer),
                              ARG(s->value[KRY_CSR_COL].buffer), ARG(A->val), ARG_VEC(d) };
 
-    kryi_stage_defines(A, s, A->stored, defines);
-    return kryi_run(A->dev, "csr", type, defines, "csr_diagonal",
-                    kryi_groups_for(A->dev, type, A->shape.rows), args, COUNT(args));
+    return run_kernel(A, s, "csr_diagonal", A->shape.rows, args, COUNT(args));
 }
 
 static kry_status check_size(kry_device *dev, const char *what, cl_mem buffer, int64_t count,
@@ -198,16 +204,6 @@ done:
 }
 
 /* ---- a matrix of buffers of the library ---------------------------------------------------------- */
-
-static kry_status run_kernel(const kryi_matrix *A, const kryi_stage *s, const char *name,
-                             int64_t items, const kry_arg *args, size_t count)
-{
-    char defines[KRY_STAGE_DEFINES];
-
-    kryi_stage_defines(A, s, A->stored, defines);
-    return kryi_run(A->dev, "csr", A->shape.type, defines, name,
-                    kryi_groups_for(A->dev, A->shape.type, items), args, count);
-}
 
 static kry_status find_longest(const kryi_matrix *A, const kryi_stage *s, cl_mem row_ptr,
                                cl_int *longest)

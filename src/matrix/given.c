@@ -126,40 +126,30 @@ static bool suits(const kry_device *dev, const kryi_entries *e, const kry_matrix
            e->nnz <= INT32_MAX && has_room(dev, e);
 }
 
-/* C->row_ptr := the offsets, once they are uploaded. They are narrowed while columns are on their way. */
-static kry_status narrow_offsets(const kryi_device_csr *C, cl_mem wide, cl_mem found)
-{
-    const cl_int rows = (cl_int)C->rows, nnz = (cl_int)C->nnz;
-    const kry_arg args[] = { ARG(rows), ARG(nnz), ARG(wide), ARG(C->row_ptr), ARG(found) };
-    return run(C, "given_offsets", C->rows + 1, args, COUNT(args));
-}
-
-static kry_status check_columns(const kryi_device_csr *C, cl_mem found)
-{
-    const cl_int rows = (cl_int)C->rows, cols = (cl_int)C->cols, lanes = kryi_given_lanes(C);
-    const kry_arg args[] = { ARG(rows),       ARG(cols),   ARG(lanes),
-                             ARG(C->row_ptr), ARG(C->col), ARG(found) };
-    return run(C, "given_columns", C->rows * lanes, args, COUNT(args));
-}
-
 static kry_status check_values(const kryi_device_csr *C, cl_mem found)
 {
     const kry_arg args[] = { ARG(C->nnz), ARG(C->val), ARG(found) };
     return run(C, "given_values", C->nnz, args, COUNT(args));
 }
 
-/* Each array is looked at while the next one is on its way. */
+/* Each array is looked at while the next one is on its way; C->row_ptr := the offsets, narrowed while columns are on theirs. */
 static kry_status upload(const kryi_csr *given, kryi_device_csr *C, cl_mem *wide, cl_mem found)
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
-    const size_t rows = (size_t)C->rows + 1, nnz = (size_t)C->nnz;
+    const size_t bytes = ((size_t)C->rows + 1) * sizeof(cl_int), nnz = (size_t)C->nnz;
+    const cl_int rows = (cl_int)C->rows, cols = (cl_int)C->cols, last = (cl_int)C->nnz,
+                 lanes = kryi_given_lanes(C);
 
-    TRY(kryi_buffer_create(dev, rows * sizeof(cl_int), &C->row_ptr));
-    TRY(kryi_buffer_upload(dev, rows * sizeof *given->row_ptr, given->row_ptr, wide));
-    TRY(narrow_offsets(C, *wide, found));
+    TRY(kryi_buffer_create(dev, bytes, &C->row_ptr));
+    TRY(kryi_buffer_upload(dev, ((size_t)C->rows + 1) * sizeof *given->row_ptr, given->row_ptr,
+                           wide));
+    const kry_arg offsets[] = { ARG(rows), ARG(last), ARG(*wide), ARG(C->row_ptr), ARG(found) };
+    TRY(run(C, "given_offsets", C->rows + 1, offsets, COUNT(offsets)));
     TRY(kryi_buffer_upload(dev, nnz * sizeof *given->col, given->col, &C->col));
-    TRY(check_columns(C, found));
+    const kry_arg columns[] = { ARG(rows),       ARG(cols),   ARG(lanes),
+                                ARG(C->row_ptr), ARG(C->col), ARG(found) };
+    TRY(run(C, "given_columns", C->rows * lanes, columns, COUNT(columns)));
     TRY(kryi_buffer_upload(dev, nnz * kry_type_size(C->type), given->val, &C->val));
     TRY(check_values(C, found));
 done:

@@ -318,26 +318,22 @@ static void compare_row(const mirrors *M, apart *a, int64_t j, const upper *u, c
     M->done[j] = (int32_t)(k - A->row_ptr[j]);
 }
 
-/* The first column of row j that has not been compared, if it is below the diagonal. */
-static int32_t next_column(const mirrors *M, int64_t j)
-{
-    const int64_t k = M->A->row_ptr[j] + M->done[j];
-    return k < M->A->row_ptr[j + 1] && M->A->col[k] < j ? M->A->col[k] : INT32_MAX;
-}
-
 static void compare_bucket(mirrors *M, int part, int64_t b, const upper *from, const upper *to)
 {
+    const kryi_csr *A = M->A;
     const int64_t first = b << M->shift, after = first + (INT64_C(1) << M->shift);
     int64_t *column = M->column + (part << M->shift), u = 0, last = 0;
     upper *sorted = M->sorted + part * M->room;
 
     sort_bucket(M, from, to, column, sorted);
     M->least[b] = INT32_MAX;
-    for (int64_t j = first; j < after && j < M->A->rows; j++, u = last) {
+    for (int64_t j = first; j < after && j < A->rows; j++, u = last) {
         last = column[j - first];
         compare_row(M, &M->part[part], j, sorted + u, sorted + last);
-        const int32_t next = next_column(M, j);
-        if (next < M->least[b]) M->least[b] = next;
+        const int64_t next =
+            A->row_ptr[j] + M->done[j]; /* below the diagonal, or all are compared */
+        if (next < A->row_ptr[j + 1] && A->col[next] < j && A->col[next] < M->least[b])
+            M->least[b] = A->col[next];
     }
 }
 

@@ -98,12 +98,6 @@ done:
     return st;
 }
 
-static void release_transpose(kryi_matrix *A)
-{
-    release(A->transposed);
-    A->transposed = NULL;
-}
-
 /* Bytes of the copy of A'; 0: there is none. */
 static double transpose_bytes(const kryi_matrix *A)
 {
@@ -324,7 +318,7 @@ void kryi_matrix_destroy(void *self)
     for (kryi_stage *s = A->stage; s < A->stage + A->stages; s++)
         for (int i = 0; i < s->count; i++)
             if (s->is_buffer[i]) kryi_buffer_release(A->dev, &s->value[i].buffer);
-    release_transpose(A);
+    release(A->transposed);
     kryi_buffer_release(A->dev, &A->beside);
     kryi_buffer_release(A->dev, &A->diagonal);
     kryi_buffer_release(A->dev, &A->there);

@@ -66,15 +66,6 @@ static kry_status round_all(const numbers *n, cl_mem val)
     return kryi_device_csr_gather(&narrow, NULL, n->C->type, n->C->val);
 }
 
-/* Numbers against which nothing can be said any more, in place of the old ones. */
-static kry_status overwrite(const kryi_matrix *A, const numbers *n)
-{
-    if (n->place) return put_in_slots(A, n, A->val);
-    return n->stored == n->C->type ? kryi_buffer_copy(A->dev, n->C->val, 0, A->val, 0,
-                                                      (size_t)A->nnz * kry_type_size(n->stored))
-                                   : round_all(n, A->val);
-}
-
 /* *val := a new buffer with them, or the one that they are in. */
 static kry_status keep(const kryi_matrix *A, const numbers *n, cl_mem *val)
 {
@@ -102,7 +93,12 @@ static kry_status store(kryi_matrix *A, const char *who, const kryi_given *G, cl
     cl_mem val = NULL;
 
     if (n.stored != type && G->seen.unfit) TRY(kryi_values_fit_single(who, A->nnz, given));
-    if (A->val && n.stored == A->stored && equal) return overwrite(A, &n);
+    if (A->val && n.stored == A->stored && equal) { /* nothing can be said against them any more */
+        if (place) return put_in_slots(A, &n, A->val);
+        if (n.stored != type) return round_all(&n, A->val);
+        return kryi_buffer_copy(A->dev, G->C.val, 0, A->val, 0,
+                                (size_t)A->nnz * kry_type_size(type));
+    }
     TRY(keep(A, &n, &val));
     if (!equal) TRY(check_shared(A, who, &n, val));
     TRY(kryi_matrix_replace(A, n.stored, val));

@@ -252,29 +252,22 @@ done:
     return st;
 }
 
-/* In compressed rows, whose pattern is C's. */
-static kry_status create_compressed(const kryi_device_csr *C, kry_type type, unsigned traits,
-                                    kry_op **op)
-{
-    kryi_device_csr typed = *C;
-
-    typed.type = type;
-    return kryi_device_csr_operator(&typed, traits, NULL, op);
-}
-
 kry_status kryi_sliced_operator(const kryi_device_csr *C, kryi_keep keep, unsigned traits,
                                 kry_op **op)
 {
     kry_status st = KRY_OK;
     const kry_values values = keep.rounded ? KRY_VALUES_SINGLE : KRY_VALUES_AS_GIVEN;
+    kryi_device_csr typed = *C;
 
     *op = NULL;
+    typed.type = keep.type;
     if (!keep.read)
         TRY(create_sliced(C, keep.type,
                           KRY_MATRIX(.traits = traits, .format = KRY_FORMAT_SELL, .values = values),
                           op));
     if (*op) return KRY_OK;
-    TRY(create_compressed(C, keep.type, traits, op));
+    TRY(kryi_device_csr_operator(&typed, traits, NULL,
+                                 op)); /* in compressed rows, whose pattern is C's */
     kryi_matrix_of(*op)->params.values = values;
     TRY(kryi_sliced_set_numbers(*op, C));
 done:

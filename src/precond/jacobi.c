@@ -33,32 +33,20 @@ static double jacobi_as_scalar(void *self)
     return entry > 0 ? 1 / entry : 0;
 }
 
-/* Whether the device finds anything to be refused. */
-static kry_status look_for_zeros(const kry_vec *d, cl_int *found)
-{
-    kry_status st = KRY_OK;
-    cl_mem out = NULL;
-
-    *found = 0;
-    TRY(kryi_buffer_upload(d->dev, sizeof *found, found, &out));
-    const kry_arg args[] = { ARG(d->n), ARG_VEC(d), ARG(out) };
-    TRY(kryi_run(d->dev, "vec", d->type, "", "vec_pivots", kryi_groups_for(d->dev, d->type, d->n),
-                 args, COUNT(args)));
-    TRY(kryi_buffer_read(d->dev, out, 0, sizeof *found, found));
-done:
-    kryi_buffer_release(d->dev, &out);
-    return st;
-}
-
-/* Refuse zeros rather than divide by them. */
+/* Refuse zeros rather than divide by them: the device looks for them, and the host where they are. */
 static kry_status check_pivots(const kry_vec *d)
 {
     kry_status st = KRY_OK;
     double *numbers = NULL;
-    cl_int found;
+    cl_int found = 0;
+    cl_mem out = NULL;
 
-    TRY(look_for_zeros(d, &found));
-    if (!found) return KRY_OK;
+    TRY(kryi_buffer_upload(d->dev, sizeof found, &found, &out));
+    const kry_arg args[] = { ARG(d->n), ARG_VEC(d), ARG(out) };
+    TRY(kryi_run(d->dev, "vec", d->type, "", "vec_pivots", kryi_groups_for(d->dev, d->type, d->n),
+                 args, COUNT(args)));
+    TRY(kryi_buffer_read(d->dev, out, 0, sizeof found, &found));
+    if (!found) goto done;
     TRY(kryi_alloc((size_t)d->n, sizeof *numbers, &numbers));
     TRY(kryi_vec_read_doubles(d, numbers));
     for (int64_t i = 0; i < d->n; i++) {
@@ -69,6 +57,7 @@ static kry_status check_pivots(const kry_vec *d)
               ROW(kryi_layout_row(&d->dev->layout, i)), v, kryi_first_row);
     }
 done:
+    kryi_buffer_release(d->dev, &out);
     free(numbers);
     return st;
 }
