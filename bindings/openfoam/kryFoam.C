@@ -97,7 +97,7 @@ class krySolver : public lduMatrix::solver
     void open(const string &spec, kryDevice &device) const;
     void create(kry_device *device, const string &words, direction cmpt, krySystem &s) const;
     void update(direction cmpt, krySystem &s) const;
-    scalarField coefficients(const krySystem &s, direction cmpt) const;
+    bool takeNumbers(direction cmpt, krySystem &s) const;
     krySystem &system(kryKept &kept, direction cmpt) const;
     label correct(krySystem &s, scalar target, const solveScalarField &r,
                   solveScalarField &psi) const;
@@ -256,15 +256,19 @@ void krySolver::open(const string &spec, kryDevice &device) const
     device.reset(made);
 }
 
-/* The numbers of A for kry, which are positive on the diagonal. */
-scalarField krySolver::coefficients(const krySystem &s, direction cmpt) const
+/* Take the numbers of A, positive on the diagonal, and tell whether there is a new one among those of this rank. */
+bool krySolver::takeNumbers(direction cmpt, krySystem &s) const
 {
     const scalar sign = this->sign();
-    scalarField val(s.rowPtr.last());
     List<int64_t> next(s.rowPtr);
+    bool changed = false;
 
-    forEntries(s, cmpt, [&](label row, label, scalar a) { val[next[row]++] = sign * a; });
-    return val;
+    forEntries(s, cmpt, [&](label row, label, scalar a) {
+        scalar &val = s.val[next[row]++];
+        changed = changed || val != sign * a;
+        val = sign * a;
+    });
+    return changed;
 }
 
 /* Make a system of the matrix, and the solver that the words ask for. */
@@ -290,7 +294,8 @@ void krySolver::create(kry_device *device, const string &words, direction cmpt, 
     for (label row = 0; row < cells; row++) s.rowPtr[row + 1] += s.rowPtr[row];
     List<int64_t> col(s.rowPtr.last()), next(s.rowPtr);
     forEntries(s, cmpt, [&](label row, label column, scalar) { col[next[row]++] = column; });
-    s.val = coefficients(s, cmpt);
+    s.val.setSize(s.rowPtr.last());
+    takeNumbers(cmpt, s);
 
     check(kry_csr_create_rows(device, numberType, first, cells, s.rowPtr.cdata(), col.cdata(),
                               s.val.cdata(), &params, &op));
@@ -307,14 +312,15 @@ void krySolver::create(kry_device *device, const string &words, direction cmpt, 
 /* Give a system the numbers of the matrix, if they are not those that it has. */
 void krySolver::update(direction cmpt, krySystem &s) const
 {
-    scalarField val(coefficients(s, cmpt));
-    bool changed = val != s.val;
+    bool changed = takeNumbers(cmpt, s);
+    kry_status st;
 
     reduce(changed, orOp<bool>(), UPstream::msgType(), matrix_.mesh().comm());
     if (!changed) return;
-    check(kry_op_update(s.A.get(), val.cdata()));
-    check(kry_op_update(s.solver.get(), nullptr));
-    s.val.transfer(val);
+    st = kry_op_update(s.A.get(), s.val.cdata());
+    if (st >= 0) st = kry_op_update(s.solver.get(), nullptr);
+    if (st < 0) s.solver.reset(); /* it has the numbers of an earlier matrix */
+    check(st);
 }
 
 /* The system of this field and these entries, with the numbers that the matrix has now. */
