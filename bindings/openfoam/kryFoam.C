@@ -13,10 +13,12 @@
  * OpenFOAM computes the residual r = b - A x, and kry solves A d = r, or -A d = -r where the diagonal is negative; then x is x + d. So all that
  * interfaces add to A x, jumps among them, is in r, and OpenFOAM's residual, a 1-norm, is computed from x.
  */
+#include "cyclicLduInterface.H"
 #include "cyclicLduInterfaceField.H"
 #include "lduMatrix.H"
 #include "MeshObject.H"
 #include "PrecisionAdaptor.H"
+#include "processorLduInterface.H"
 #include "processorLduInterfaceField.H"
 #include "Pstream.H"
 #include "StringStream.H"
@@ -92,14 +94,16 @@ class krySolver : public lduMatrix::solver
     scalar sign() const;
     string entry(const char *name) const;
     string words() const;
-    template <class Take> void forEntries(const krySystem &s, direction cmpt, Take take) const;
+    List<scalarField> couplings(direction cmpt) const;
+    template <class Take>
+    void forEntries(const krySystem &s, const List<scalarField> &couplings, Take take) const;
     List<labelList> findOpposite(label first) const;
     void open(const string &spec, kryDevice &device) const;
     void create(kry_device *device, const string &words, direction cmpt, krySystem &s) const;
     void update(direction cmpt, krySystem &s) const;
     bool takeNumbers(direction cmpt, krySystem &s) const;
     krySystem &system(kryKept &kept, direction cmpt) const;
-    label correct(krySystem &s, scalar target, const solveScalarField &r,
+    label correct(krySystem &s, scalar target, label done, const solveScalarField &r,
                   solveScalarField &psi) const;
 
   public:
@@ -166,9 +170,48 @@ string krySolver::words() const
     return controlDict_.found("method") ? words : string("method=auto " + words);
 }
 
+/* The coefficients of each interface. The two sides of a cyclic patch have the same ones up to the digits of its points: kry gets
+ * the mean of a symmetric matrix. */
+List<scalarField> krySolver::couplings(direction cmpt) const
+{
+    List<scalarField> couplings(interfaces_.size());
+    const label requests = Pstream::nRequests();
+
+    forAll(interfaces_, patch)
+    {
+        if (matrix_.symmetric() && interfaces_.set(patch) &&
+            isA<processorLduInterface>(interfaces_[patch].interface()))
+            refCast<const processorLduInterface>(interfaces_[patch].interface())
+                .send(Pstream::commsTypes::nonBlocking, interfaceBouCoeffs_[patch]);
+    }
+    Pstream::waitRequests(requests);
+    forAll(interfaces_, patch)
+    {
+        if (!interfaces_.set(patch)) continue;
+        const lduInterfaceField &field = interfaces_[patch];
+        const bool cyclic = isA<cyclicLduInterfaceField>(field);
+        scalarField a(-interfaceBouCoeffs_[patch]);
+        if (matrix_.symmetric() && cyclic)
+            a = 0.5 * (a - interfaceBouCoeffs_[refCast<const cyclicLduInterface>(field.interface())
+                                                   .neighbPatchID()]);
+        else if (matrix_.symmetric())
+            a = 0.5 * (a - refCast<const processorLduInterface>(field.interface())
+                               .receive<scalar>(Pstream::commsTypes::nonBlocking, a.size()));
+        /* Patches that are turned towards each other scale the components of vectors. */
+        solveScalarField scale(a.size(), 1);
+        if (cyclic)
+            refCast<const cyclicLduInterfaceField>(field).transformCoupleField(scale, cmpt);
+        else
+            refCast<const processorLduInterfaceField>(field).transformCoupleField(scale, cmpt);
+        forAll(a, face) a[face] *= scale[face];
+        couplings[patch].transfer(a);
+    }
+    return couplings;
+}
+
 /* Call take(row, column, coefficient) for each entry of this rank's rows, always in the same order. */
 template <class Take>
-void krySolver::forEntries(const krySystem &s, direction cmpt, Take take) const
+void krySolver::forEntries(const krySystem &s, const List<scalarField> &couplings, Take take) const
 {
     const labelUList &owner = matrix_.lduAddr().lowerAddr();
     const labelUList &neighbour = matrix_.lduAddr().upperAddr();
@@ -180,20 +223,10 @@ void krySolver::forEntries(const krySystem &s, direction cmpt, Take take) const
         take(owner[face], s.first + neighbour[face], upper[face]);
         take(neighbour[face], s.first + owner[face], lower[face]);
     }
-    forAll(interfaces_, patch)
+    forAll(couplings, patch)
     {
-        if (!interfaces_.set(patch)) continue;
-        const labelUList &cells = matrix_.lduAddr().patchAddr(patch);
-        /* Patches that are turned towards each other scale the components of vectors. */
-        solveScalarField scale(cells.size(), 1);
-        if (isA<cyclicLduInterfaceField>(interfaces_[patch]))
-            refCast<const cyclicLduInterfaceField>(interfaces_[patch])
-                .transformCoupleField(scale, cmpt);
-        else
-            refCast<const processorLduInterfaceField>(interfaces_[patch])
-                .transformCoupleField(scale, cmpt);
-        forAll(cells, face) take(cells[face], s.opposite[patch][face],
-                                 -interfaceBouCoeffs_[patch][face] * scalar(scale[face]));
+        forAll(couplings[patch], face) take(matrix_.lduAddr().patchAddr(patch)[face],
+                                            s.opposite[patch][face], couplings[patch][face]);
     }
 }
 
@@ -263,7 +296,7 @@ bool krySolver::takeNumbers(direction cmpt, krySystem &s) const
     List<int64_t> next(s.rowPtr);
     bool changed = false;
 
-    forEntries(s, cmpt, [&](label row, label, scalar a) {
+    forEntries(s, couplings(cmpt), [&](label row, label, scalar a) {
         scalar &val = s.val[next[row]++];
         changed = changed || val != sign * a;
         val = sign * a;
@@ -290,10 +323,11 @@ void krySolver::create(kry_device *device, const string &words, direction cmpt, 
     s.opposite = findOpposite(s.first);
 
     s.rowPtr = List<int64_t>(cells + 1, int64_t(0));
-    forEntries(s, cmpt, [&](label row, label, scalar) { s.rowPtr[row + 1]++; });
+    const List<scalarField> couplings = this->couplings(cmpt);
+    forEntries(s, couplings, [&](label row, label, scalar) { s.rowPtr[row + 1]++; });
     for (label row = 0; row < cells; row++) s.rowPtr[row + 1] += s.rowPtr[row];
     List<int64_t> col(s.rowPtr.last()), next(s.rowPtr);
-    forEntries(s, cmpt, [&](label row, label column, scalar) { col[next[row]++] = column; });
+    forEntries(s, couplings, [&](label row, label column, scalar) { col[next[row]++] = column; });
     s.val.setSize(s.rowPtr.last());
     takeNumbers(cmpt, s);
 
@@ -338,8 +372,9 @@ krySystem &krySolver::system(kryKept &kept, direction cmpt) const
     return s;
 }
 
-/* Add to psi a d with |r - A d|_2 <= target, and tell the iterations. A target of 0 asks for maxIter of them. */
-label krySolver::correct(krySystem &s, scalar target, const solveScalarField &r,
+/* Add to psi a d with |r - A d|_2 <= target, and tell the iterations, before which `done` were made. A target of 0 asks for all
+ * that are left of maxIter. */
+label krySolver::correct(krySystem &s, scalar target, label done, const solveScalarField &r,
                          solveScalarField &psi) const
 {
     const scalar sign = this->sign();
@@ -352,13 +387,13 @@ label krySolver::correct(krySystem &s, scalar target, const solveScalarField &r,
     check(kry_vec_fill(s.x.get(), 0));
     stop.rtol = 0;
     stop.atol = target;
-    stop.max_iter = max(maxIter_, 1);
+    stop.max_iter = max(maxIter_ - done, 1);
     stop.test = target > 0 ? KRY_STOP_RESIDUAL : KRY_STOP_NEVER;
     check(kry_solver_set_stop(s.solver.get(), &stop));
     check(kry_solve(s.solver.get(), s.b.get(), s.x.get(), &result));
     label iterations = result.iterations;
-    if (iterations < minIter_) {
-        stop.max_iter = minIter_ - iterations;
+    if (done + iterations < minIter_) {
+        stop.max_iter = minIter_ - done - iterations;
         stop.test = KRY_STOP_NEVER;
         check(kry_solver_set_stop(s.solver.get(), &stop));
         check(kry_solve(s.solver.get(), s.b.get(), s.x.get(), &result));
@@ -390,22 +425,24 @@ solverPerformance krySolver::solve(scalarField &psi_s, const scalarField &source
     performance.finalResidual() = performance.initialResidual();
     if (minIter_ <= 0 && performance.checkConvergence(tolerance_, relTol_)) return performance;
 
-    {
-        const kryExceptionsOff off;
-        /* |r|_1 <= sqrt(n) |r|_2 */
-        const scalar target =
-            max(tolerance_, relTol_ * performance.initialResidual()) * norm /
-            sqrt(scalar(returnReduce(r.size(), sumOp<label>(), UPstream::msgType(), comm)));
-        kryKept own;
-        kryKept &kept = matrix_.mesh().hasDb() ? kryMeshObject::keptFor(matrix_.mesh()) : own;
-        performance.nIterations() = correct(system(kept, cmpt), target, r, psi);
-    }
-
-    matrix_.Amul(Apsi, psi, interfaceBouCoeffs_, interfaces_, cmpt);
-    r = source - Apsi;
+    const kryExceptionsOff off;
+    kryKept own;
+    krySystem &s =
+        system(matrix_.mesh().hasDb() ? kryMeshObject::keptFor(matrix_.mesh()) : own, cmpt);
+    /* |r|_1 <= sqrt(n) |r|_2 */
+    const scalar target =
+        max(tolerance_, relTol_ * performance.initialResidual()) * norm /
+        sqrt(scalar(returnReduce(r.size(), sumOp<label>(), UPstream::msgType(), comm)));
+    scalar before;
+    do {
+        before = performance.finalResidual();
+        performance.nIterations() += correct(s, target, performance.nIterations(), r, psi);
+        matrix_.Amul(Apsi, psi, interfaceBouCoeffs_, interfaces_, cmpt);
+        r = source - Apsi;
+        performance.finalResidual() = gSumMag(r, comm) / norm;
+    } while (!performance.checkConvergence(tolerance_, relTol_) &&
+             performance.nIterations() < maxIter_ && performance.finalResidual() < before / 2);
     matrix_.setResidualField(ConstPrecisionAdaptor<scalar, solveScalar>(r)(), fieldName_, false);
-    performance.finalResidual() = gSumMag(r, comm) / norm;
-    performance.checkConvergence(tolerance_, relTol_);
     return performance;
 }
 
