@@ -21,11 +21,25 @@
  * Breakdown   p'q <= 0: A is not positive definite; r'z <= 0: M is not; NaN or infinity in either
  * Source      M. R. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952)
  */
-#include "krylov/persistent.h"
 #include "krylov/workspace.h"
 #include "multigrid/hierarchy.h"
+#include "operator/resident.h"
 #include "precond/deflation.h"
 #include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Iterations in one kernel that stays on the device: an offer of the operator that may end at any time, and then launches go
+ * on. */
+typedef struct persistent {
+    const kry_op *A, *M;          /* borrowed: the product, and the preconditioner or NULL */
+    kryi_resident_cg *R;          /* owned; NULL: not to be used */
+    int64_t A_updates, M_updates; /* of A and M when R was made, which knows their buffers */
+    bool insisted;                /* the caller wants it, whether it is faster or not */
+    /* Something broke down in it: launches, whose recurrences lose less, go on with this solve. */
+    bool doubtful;
+    double *history; /* owned, KRY_CG_CHUNK + 1 */
+} persistent;
 
 typedef struct pcg {
     kryi_workspace W;
@@ -33,12 +47,100 @@ typedef struct pcg {
     kryi_cg cg;
     kry_vec *direction[2]; /* change places where A fuses the direction; else one and the same */
     int next;              /* the one that the next direction is written to */
-    kryi_persistent persistent; /* where A offers iterations in one kernel */
+    persistent persistent; /* where A offers iterations in one kernel */
     kry_flexible flexible;
     /* beta is 0 in the first iteration: 0 z serves as well as an old direction. False where that must have been cleared, for
      * the next cycle may go on along it, though no iteration may have written it, and where columns lie apart. */
     bool needs_no_old;
 } pcg;
+
+/* ---- iterations in one kernel, chunk by chunk, with the host looking in between ---------------- */
+
+static int64_t updates_of(const kry_op *op) { return op ? op->updates : 0; }
+
+/* Where A fails to make the kernel, iterations are launches. */
+static void make_persistent(persistent *P)
+{
+    P->A_updates = updates_of(P->A), P->M_updates = updates_of(P->M);
+    if (P->A->fused->make_resident(P->A->self, P->M, &P->R) < 0) P->R = NULL;
+}
+
+/* Make ready if the parameters ask for it and A can; else iterations are launches. */
+static void prepare_persistent(persistent *P, const kry_op *A, const kry_op *M,
+                               const kry_pcg_params *params)
+{
+    const bool exact = params->monitor && params->stop.check_every;
+    const bool on = params->resident == KRY_RESIDENT_ON;
+
+    if (params->resident == KRY_RESIDENT_OFF || !A->fused->make_resident) return;
+    if (!on && (!A->dev->info.gpu || exact)) return;
+    if (kryi_alloc(KRY_CG_CHUNK + 1, sizeof *P->history, &P->history) < 0) return;
+    P->A = A, P->M = M;
+    P->insisted = on;
+    make_persistent(P);
+}
+
+/* Up to the next look of an exact monitor, which wants one at the very start, too. */
+static int64_t until_next_look(const kryi_progress *p, int64_t every, bool begun)
+{
+    int64_t left = p->max_iter - p->iteration;
+
+    if (!p->shows_x) return left;
+    int64_t next = !begun && p->iteration % every == 0 ? 0 : every - p->iteration % every;
+    return next < left ? next : left;
+}
+
+/* The recurrence for p'A p loses digits; whether something breaks down is for launches to find. */
+static bool broke_down(const kryi_cg_run *run)
+{
+    return run->stop != KRY_END_NONE && run->stop != KRY_END_CONVERGED;
+}
+
+/* Write down the iterations of one launch. */
+static kry_status record_launch(kryi_progress *p, const kryi_cg_run *run)
+{
+    kry_status st = KRY_OK;
+
+    for (int k = 0; k <= run->done; k++)
+        TRY(kryi_progress_record(p, p->iteration + k, sqrt(run->history[k])));
+    p->iteration += run->done, p->persistent += run->done;
+    if (!broke_down(run)) p->end = (kryi_cycle_end)run->stop, p->end_value = run->value;
+    TRY(kryi_progress_call_monitor(p, p->iteration));
+done:
+    return st;
+}
+
+/* Iterations from c->x and c->r. With *begun false there were none, and x and r are what they were; else the cycle is
+ * over. Waits. */
+static kry_status iterate_in_kernel(persistent *P, kryi_cycle *c, int64_t check_every, bool *begun)
+{
+    kry_status st = KRY_OK;
+    kryi_progress *p = c->progress;
+    kryi_cg_run run = { .action = KRY_CG_BEGIN,
+                        .r = c->r,
+                        .x = c->x,
+                        .target2 = c->goal * c->goal,
+                        .history = P->history };
+
+    *begun = false;
+    const bool updated = P->A_updates != updates_of(P->A) || P->M_updates != updates_of(P->M);
+    if (P->R && updated && !kryi_resident_gave_up(P->R)) { /* new numbers may be in other buffers */
+        kryi_resident_release(&P->R);
+        make_persistent(P);
+    }
+    if (p->iteration == 0) P->doubtful = false;
+    while (P->R && !P->doubtful && (!*begun || kryi_progress_iterates(p))) {
+        run.iterations = until_next_look(p, check_every, *begun);
+        if (kryi_resident_run(P->R, &run) < 0) break;
+        P->doubtful = broke_down(&run);
+        if (P->doubtful && !*begun && run.done == 0) break;
+        *begun = true;
+        TRY(record_launch(p, &run));
+        run.action = KRY_CG_GO_ON;
+    }
+done:
+    return st;
+}
 
 /* ---- a cycle ----------------------------------------------------------------------------- */
 
@@ -111,8 +213,7 @@ static kry_status pcg_cycle(void *self, kryi_cycle *c)
     kryi_recycle *recycle = D ? D->recycle : NULL; /* vectors are left to it */
     bool over = false, go;
 
-    if (!c->keeps_direction)
-        TRY(kryi_persistent_iterate(&S->persistent, c, poll->check_every, &over));
+    if (!c->keeps_direction) TRY(iterate_in_kernel(&S->persistent, c, poll->check_every, &over));
     if (over) return KRY_OK;
     TRY(begin(S, c));
     for (;; cg->done++) {
@@ -144,7 +245,13 @@ static double pcg_bytes(const void *self)
     return kryi_cg_bytes(S->W.K->product, S->W.K->M, &S->cg);
 }
 
-static void pcg_destroy(void *self) { kryi_persistent_release(&((pcg *)self)->persistent); }
+static void pcg_destroy(void *self)
+{
+    persistent *P = &((pcg *)self)->persistent;
+
+    kryi_resident_release(&P->R);
+    free(P->history);
+}
 
 /* Vectors, sums and kernels; `repeats`: A forms A p again in its own step instead of storing q. */
 static kry_status allocate(pcg *S, bool repeats)
@@ -200,7 +307,7 @@ static kry_status pcg_create(void *self)
         (repeats || (S->cg.fuses && A->dev->info.cpu_kernels)) && !K->stopping.progress.shows_x;
     TRY(allocate(S, repeats));
     if (one && fused && !K->deflation && !K->residual.null.A)
-        kryi_persistent_prepare(&S->persistent, A, K->M, params);
+        prepare_persistent(&S->persistent, A, K->M, params);
 done:
     return st;
 }
