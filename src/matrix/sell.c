@@ -116,6 +116,8 @@ typedef struct filling {
     int64_t *distance; /* room for each part */
     int64_t room;
     int64_t farthest[KRY_MOST_PARTS]; /* column from its base */
+    int bits;                         /* of a column on the device */
+    void *narrow; /* columns in fewer than 32 bits: distances from their bases */
 } filling;
 
 /* List the distances column - row in a slice, ascending. Returns their number, or -1 if it is above
@@ -212,24 +214,19 @@ static void fill_slices(void *user, int part, int64_t begin, int64_t end)
     }
 }
 
-typedef struct narrowing {
-    const int32_t *col, *base;
-    int height, bits;
-    void *narrow;
-} narrowing;
-
 static void narrow_columns(void *user, int part, int64_t begin, int64_t end)
 {
-    const narrowing *c = user;
+    const filling *f = user;
+    const int height = f->s->height;
 
     (void)part;
     for (int64_t i = begin; i < end; i++)
-        for (int64_t k = i * c->height; k < (i + 1) * c->height; k++) {
-            const int32_t delta = c->col[k] < 0 ? -1 : c->col[k] - c->base[i];
-            if (c->bits == 8)
-                ((uint8_t *)c->narrow)[k] = (uint8_t)delta;
+        for (int64_t k = i * height; k < (i + 1) * height; k++) {
+            const int32_t delta = f->col[k] < 0 ? -1 : f->col[k] - f->base[i];
+            if (f->bits == 8)
+                ((uint8_t *)f->narrow)[k] = (uint8_t)delta;
             else
-                ((uint16_t *)c->narrow)[k] = (uint16_t)delta;
+                ((uint16_t *)f->narrow)[k] = (uint16_t)delta;
         }
 }
 
@@ -246,24 +243,23 @@ int kryi_sell_bits(const kry_device *dev, kry_type type, double slots, int64_t f
 
 /* Copy the columns to the device: in 32 bits, or as distances from their bases in 8 or 16, all of which are set for
  * padding. */
-static kry_status columns_array(kryi_matrix *A, kryi_stage *s, const filling *f, int bits)
+static kry_status columns_array(kryi_matrix *A, kryi_stage *s, filling *f)
 {
     kry_status st = KRY_OK;
-    const int height = f->s->height;
-    const int64_t bases = A->slots / height;
-    narrowing c = { .col = f->col, .base = f->base, .height = height, .bits = bits };
+    const int64_t bases = A->slots / f->s->height;
+    const size_t slots = (size_t)A->slots, bytes = (size_t)f->bits / 8;
 
-    if (bits == 32) {
-        TRY(kryi_stage_array(A, s, f->col, (size_t)A->slots, sizeof *f->col));
+    if (f->bits == 32) {
+        TRY(kryi_stage_array(A, s, f->col, slots, sizeof *f->col));
         TRY(kryi_stage_buffer(A, s, NULL));
         return KRY_OK;
     }
-    TRY(kryi_alloc((size_t)A->slots, (size_t)bits / 8, &c.narrow));
-    kryi_parallel(kryi_parts(A->slots), bases, narrow_columns, &c);
-    TRY(kryi_stage_array(A, s, c.narrow, (size_t)A->slots, (size_t)bits / 8));
+    TRY(kryi_alloc(slots, bytes, &f->narrow));
+    kryi_parallel(kryi_parts(A->slots), bases, narrow_columns, f);
+    TRY(kryi_stage_array(A, s, f->narrow, slots, bytes));
     TRY(kryi_stage_array(A, s, f->base, (size_t)bases, sizeof *f->base));
 done:
-    free(c.narrow);
+    free(f->narrow);
     return st;
 }
 
@@ -366,7 +362,7 @@ kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
     const kryi_slices *c = given->slices.slice_ptr ? &given->slices : &own;
     filling f = { .A = A, .host = host, .s = c, .room = kryi_longest_row(host) + 1 };
     int64_t farthest = 0;
-    int height, bits = 32;
+    int height;
     kryi_stage *s;
 
     TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
@@ -380,15 +376,15 @@ kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
     kryi_parallel(parts, c->count, fill_slices, &f);
     for (int p = 0; p < parts; p++)
         if (f.farthest[p] > farthest) farthest = f.farthest[p];
-    TRY(kryi_sell_choose_bits(A, farthest, &bits));
-    TRY(kryi_sell_stage(A, height, c->sigma, bits, &s));
+    TRY(kryi_sell_choose_bits(A, farthest, &f.bits));
+    TRY(kryi_sell_stage(A, height, c->sigma, f.bits, &s));
     if (A->dev->info.cpu_kernels) TRY(cpu_arrays(A, s, &f));
     TRY(kryi_stage_array(A, s, c->slice_ptr, (size_t)c->count + 1, sizeof *c->slice_ptr));
     if (c->sigma > 1)
         TRY(kryi_stage_array(A, s, c->perm, (size_t)A->shape.rows, sizeof *c->perm));
     else
         TRY(kryi_stage_buffer(A, s, NULL));
-    TRY(columns_array(A, s, &f, bits));
+    TRY(columns_array(A, s, &f));
 done:
     free(f.distance);
     free(f.full);
