@@ -319,7 +319,7 @@ fortran_program()
 each_header_alone()
 {
     for header in "$prefix/include/kry/"*.h; do
-        case ${header##*/} in eigen.h | mpi.h) continue ;; esac # with Eigen and MPI: the suites adapters and mpi
+        case ${header##*/} in dealii.h | eigen.h | mpi.h) continue ;; esac # with deal.II, Eigen and MPI: the suites adapters and mpi
         echo "#include <kry/${header##*/}>" >one.c
         # shellcheck disable=SC2046
         cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only $(pkg-config --cflags kry) one.c ||
