@@ -51,6 +51,8 @@ example()
 
 example ksp/ksp/tutorials ex2 1 1 -m 60 -n 60 -ksp_type kry -ksp_converged_reason
 example ksp/ksp/tutorials ex2 2 1 -m 60 -n 60 -ksp_type cg -pc_type kry -kry_precond amg -ksp_converged_reason -ksp_view
+# a grid in space, not symmetric at its sides
+example ksp/ksp/tutorials ex45 2 1 -da_grid_x 21 -da_grid_y 21 -da_grid_z 21 -ksp_type kry -kry_method bicgstab -kry_precond ilu0 -ksp_converged_reason
 # elasticity, by blocks of 3 with coordinates
 example ksp/ksp/tutorials ex56 2 1 -ne 9 -ksp_type kry -kry_method pcg -kry_precond amg -ksp_converged_reason
 example ksp/ksp/tutorials ex56 1 1 -ne 9 -ksp_type cg -pc_type kry -kry_precond amg -ksp_converged_reason
