@@ -5,6 +5,7 @@ import warnings
 from typing import Optional, Tuple, Union
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
@@ -84,7 +85,7 @@ class Solver(LinearOperator):
         self._callback, self._progress, self._error = callback, progress, None
         self._monitor = monitor if callback is not None or progress else quiet
         self._lock, self._vectors, self._functions = threading.RLock(), {}, []
-        self._solving, self._reverse = False, None
+        self._solving, self._reverse, self._reverse_is_new, self._turned = False, None, False, None
         self._words = dict(options, method=method, precond=precond, rtol=rtol, atol=atol, maxiter=maxiter, format=format)
         self._given_M = M
         with self.device.undisturbed():
@@ -344,7 +345,7 @@ class Solver(LinearOperator):
         with self._lock, self.device.undisturbed():
             if A is not None:
                 self._A.update(A)
-            self._reverse = None
+            self._reverse_is_new = False
             self._checked(lib.kry_op_update(self._handle, ffi.NULL))
 
     def set_tolerance(self, rtol: Optional[float] = None, atol: float = 0.0, maxiter: Optional[int] = None) -> None:
@@ -356,7 +357,7 @@ class Solver(LinearOperator):
                                               'max_iter': words.get('maxit', 0)})
             check(lib.kry_solver_set_stop(self._handle, stop))
             self._words.update(rtol=words.get('rtol', 0), atol=atol, maxiter=maxiter)
-            self._reverse = None
+            self._reverse, self._reverse_is_new = None, False
 
     # ---- as a LinearOperator ----
 
@@ -380,15 +381,31 @@ class Solver(LinearOperator):
         """The solver of the transpose, with the numbers that A has now."""
         if self.device.ranks:
             raise TypeError('a Solver on ranks has no transpose: no rank sees the rows of the others')
-        if self._reverse is None:
-            shape = lib.kry_op_get_shape(self._A.handle)
-            if shape.traits & lib.KRY_SYMMETRIC and self._given_M is None:
-                return self
-            A, M = self._A, self._given_M
-            A = A.calls.A.T if isinstance(A, Function) else entries(A).T.tocsr()
-            M = M._transposed() if isinstance(M, Solver) else M.T if hasattr(M, 'T') else M
-            self._reverse = Solver(A, M=M, device=self.device, dtype=self._type, **self._words)
-        return self._reverse
+        if not self._reverse_is_new:
+            self._reverse = self._find_reverse()
+            self._reverse_is_new = True
+        return self if self._reverse is None else self._reverse
+
+    def _find_reverse(self):
+        """None: A is its own transpose."""
+        A, M = self._A, self._given_M
+        if lib.kry_op_get_shape(A.handle).traits & lib.KRY_SYMMETRIC and M is None:
+            return None
+        if isinstance(A, Function):
+            turned = A.calls.A.T
+        else:
+            A = entries(A)
+            if self._turned is None:  # which entries of A those of its transpose are
+                self._turned = scipy.sparse.csr_array((np.arange(A.nnz), A.indices, A.indptr), shape=A.shape).T.tocsr()
+            turned = self._turned.copy()
+            turned.data = A.data[turned.data]
+            if M is None and all(np.array_equal(getattr(A, part), getattr(turned, part)) for part in ('indptr', 'indices', 'data')):
+                return None
+            if M is None and self._reverse is not None:
+                self._reverse.update(turned.data)
+                return self._reverse
+        M = M._transposed() if isinstance(M, Solver) else M.T if hasattr(M, 'T') else M
+        return Solver(turned, M=M, device=self.device, dtype=self._type, **self._words)
 
     def __repr__(self):
         return f'<pykry.Solver of {self.shape[1]}-by-{self.shape[0]}, {self._matrix}, on {self._name!r}>'

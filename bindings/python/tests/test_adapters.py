@@ -226,6 +226,9 @@ def test_torch(layout, shape):
         M = (torch.sparse_csr_tensor(A.crow_indices(), A.col_indices(), values, A.shape) if layout == 'csr' else
              torch.sparse_coo_tensor(A.coalesce().indices(), values, A.shape))
         return kry(M, b)
+    other = _torch_matrix(torch, layout, seed=6)  # with entries at other places
+    for M in other, 2 * other, A:
+        assert torch.allclose(kry(M, b), torch.linalg.solve(M.to_dense(), b), atol=1e-8)
     values = (A if layout == 'csr' else A.coalesce()).values().clone().requires_grad_()
     assert torch.autograd.gradcheck(of, (values, b), atol=1e-5)
     assert torch.autograd.gradgradcheck(of, (values, b), atol=1e-4)

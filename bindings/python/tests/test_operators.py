@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import scipy.sparse.linalg as sla
-from conftest import poisson
+from conftest import poisson, random_matrix
 
 import pykry
 
@@ -305,3 +305,31 @@ def test_functions_are_released(system):
         assert pykry.solve(lambda v: A @ v, b, method='cg', M=lambda v: v)[1]
     gc.collect()
     assert len(_alive) == before
+
+
+@pytest.mark.parametrize('layout', ['csr', 'csc', 'coo'])
+def test_transpose_of_a_solver_follows_its_numbers(layout):
+    rng = np.random.default_rng(8)
+    S = sp.csr_array(random_matrix(rng, 60, 'general'))
+    A, b = S.asformat(layout), rng.normal(size=60)
+    solver = pykry.Solver(A, method='gmres', rtol=1e-12)
+    for step in range(3):
+        assert np.allclose(A.T @ (solver.T @ b), b, atol=1e-8) and np.allclose(A @ (solver @ b), b, atol=1e-8)
+        assert solver._transposed() is solver._transposed() is not solver
+        first = solver._transposed() if step == 0 else first
+        assert solver._transposed() is first  # which was given the new numbers
+        A = (A * rng.uniform(0.9, 1.1) + sp.diags_array(S.diagonal() * 0.1 * step)).asformat(layout)
+        solver.update(A)
+    assert np.allclose(A.T @ (solver.T @ b), b, atol=1e-8)
+
+
+def test_symmetric_matrix_needs_no_solver_of_its_transpose():
+    A, b = poisson(9), np.random.default_rng(9).normal(size=81)
+    B = A.copy()
+    B.data[1] *= 1.01  # not symmetric
+    solver = pykry.Solver(A, method='gmres', rtol=1e-12)
+    assert solver._transposed() is solver and np.allclose(A @ (solver.T @ b), b, atol=1e-8)
+    solver.update(B)
+    assert solver._transposed() is not solver and np.allclose(B.T @ (solver.T @ b), b, atol=1e-8)
+    solver.update(A)
+    assert solver._transposed() is solver and np.allclose(A @ (solver.T @ b), b, atol=1e-8)

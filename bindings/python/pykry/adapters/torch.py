@@ -14,28 +14,42 @@ from ._kept import Kept
 __all__ = ['solve', 'Solver']
 
 
+class _Places:
+    """Where the entries of an n-by-n matrix stand, row after row: on their device, and on the host as SciPy has them."""
+
+    def __init__(self, rows, cols, n):
+        self.n, self.rows, self.cols = n, rows.clone(), cols.clone()  # programs write over theirs
+        self._indptr = np.append(0, torch.bincount(rows, minlength=n).cumsum(0).cpu().numpy())
+        self._indices = cols.cpu().numpy().astype(np.int32)
+
+    def are(self, rows, cols, n):
+        return self.n == n and all(mine.device == theirs.device and torch.equal(mine, theirs)
+                                   for mine, theirs in ((self.rows, rows), (self.cols, cols)))
+
+    def matrix(self, values):
+        return scipy.sparse.csr_array((values.detach().cpu().numpy(), self._indices, self._indptr), shape=(self.n, self.n))
+
+
 class _Solve(torch.autograd.Function):
-    """x with A x = b, or A^T x = b; A of `values` in the rows and columns of a pattern, b of shape (n, k)."""
+    """x with A x = b, or A^T x = b; A of `values` at its places, b of shape (n, k)."""
 
     @staticmethod
-    def forward(ctx, values, b, kept, pattern, transposed):
-        rows, cols, n = pattern
-        A = scipy.sparse.csr_array((values.detach().cpu().numpy(), (rows, cols)), shape=(n, n))
-        x, result = kept.solve(A, b.detach().cpu().numpy(), transposed=transposed)
+    def forward(ctx, values, b, kept, places, transposed):
+        x, result = kept.solve(places.matrix(values), b.detach().cpu().numpy(), transposed=transposed)
         if not result:
             raise torch.linalg.LinAlgError(result.why)
         x = torch.from_numpy(np.ascontiguousarray(x)).to(b.device)
         ctx.save_for_backward(values, x)
-        ctx.system = kept, pattern, transposed
+        ctx.system = kept, places, transposed
         return x
 
     @staticmethod
     def backward(ctx, g):
         values, x = ctx.saved_tensors
-        kept, pattern, transposed = ctx.system
-        y = _Solve.apply(values, g, kept, pattern, not transposed)
-        rows, cols = (torch.from_numpy(places).to(g.device) for places in (pattern[:2] if not transposed else pattern[1::-1]))
-        return -(y[rows] * x[cols]).sum(1) if ctx.needs_input_grad[0] else None, y, None, None, None
+        kept, places, transposed = ctx.system
+        y = _Solve.apply(values, g, kept, places, not transposed)
+        i, j = (places.cols, places.rows) if transposed else (places.rows, places.cols)
+        return -(y[i] * x[j]).sum(1) if ctx.needs_input_grad[0] else None, y, None, None, None
 
 
 class Solver:
@@ -49,7 +63,7 @@ class Solver:
     """
 
     def __init__(self, **words: Any):
-        self._kept = Kept(**words)
+        self._kept, self._places = Kept(**words), None
 
     def __call__(self, A: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         """x with A x = b; see `solve`."""
@@ -69,7 +83,10 @@ class Solver:
         if b.ndim == 0 or b.shape[row] != n:
             raise ValueError(f'b has the shape {tuple(b.shape)}, which does not suit {n} unknowns')
         columns = b.movedim(row, 0)  # all batches side by side
-        x = _Solve.apply(values, columns.reshape(n, -1), self._kept, (rows.cpu().numpy(), cols.cpu().numpy(), n), False)
+        places = self._places
+        if places is None or not places.are(rows, cols, n):
+            self._places = places = _Places(rows, cols, n)
+        x = _Solve.apply(values, columns.reshape(n, -1), self._kept, places, False)
         return x.reshape(columns.shape).movedim(0, row)
 
 
@@ -79,7 +96,8 @@ def solve(A: torch.Tensor, b: torch.Tensor, **words: Any) -> torch.Tensor:
     Parameters
     ----------
     A : Tensor
-        Of shape (n, n), sparse CSR or COO, float32 or float64, on any device: its numbers go through the host.
+        Of shape (n, n), sparse CSR or COO, float32 or float64, on any device: its numbers go through the host. Through a CSR
+        tensor that is made of values PyTorch takes gradients of these by a dense matrix; through COO they stay sparse.
     b : Tensor
         Of shape (n,), (n, k) or (..., n, k), as that of `torch.linalg.solve`.
     **words
