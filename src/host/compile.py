@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 
-FLAGS = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-fno-builtin', '-O3', '-w', '-fPIC', '-fvisibility=hidden']
+FLAGS = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-cl-ext=+cl_khr_fp64', '-Xclang', '-fno-builtin', '-O3', '-w', '-fPIC', '-fvisibility=hidden']
 # Under AddressSanitizer: a check is a call, so that kernels compile in half of the time.
 ADDRESSES = ['-fsanitize=address', '-O1', '-mllvm', '-asan-instrumentation-with-call-threshold=0']
 DEFINES = ['-DKRY_CPU', '-DKRY_FP64', '-DWG=1', '-DVW=8']
@@ -48,12 +48,17 @@ class Compiler:
     def __init__(self, given):
         self.given = given
         self.level = re.sub(r'\W', '_', given.processor)
-        self.command = [given.clang, *FLAGS, f'-march={given.processor}', *(ADDRESSES if given.addresses else [])]
+        self.command = [given.clang, *FLAGS, *([f'--target={given.machine}'] if given.machine else []), f'-march={given.processor}',
+                        *(ADDRESSES if given.addresses else [])]
         self.path = next(pathlib.Path(given.kernels).rglob(f'{given.stem}.cl'))
         self.cache = pathlib.Path(os.environ.get('KRY_HOST_CACHE', given.cache))
         self.asked = digest(pathlib.Path(__file__).read_bytes(), repr([self.command, given.stem, given.programs]).encode())
         self.rows, self.declared, self.objects, self.needs = [], [], [], set()
         self.bases = {}  # by the text of a program: what its names begin with; programs of one text share machine code
+
+    def tool(self, name):
+        """One of the binutils, for the machine that code is made for."""
+        return f'{self.given.machine}-{name}' if self.given.machine else name
 
     def plain(self, real, defines, folder):
         """The text of a program without directives; notes the files that it is made of."""
@@ -75,7 +80,7 @@ class Compiler:
         source = out.with_suffix('.cl')
         source.write_text(text.replace('__attribute__((reqd_work_group_size(1, 1, 1)))', ''), encoding='ascii')
         subprocess.run([*self.command, '-DKRY_KERNEL=', '-DKRY_LATE(k)=(kryi_host_here()->late[k])', '-c', source, '-o', out], check=True)
-        subprocess.run(['objcopy', '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
+        subprocess.run([self.tool('objcopy'), '--wildcard', f'--keep-global-symbol={base}_*', out], check=True)
         self.store(kept, out.read_bytes())
 
     def program(self, number, real, defines, folder):
@@ -95,7 +100,7 @@ class Compiler:
 
     def finish(self):
         target, table = self.given.out
-        subprocess.run(['ld', '-r', '-o', target, *self.objects], check=True)
+        subprocess.run([self.tool('ld'), '-r', '-o', target, *self.objects], check=True)
         pathlib.Path(table).write_text(
             '#include "host/compiled.h"\n' + ''.join(self.declared)
             + f'extern const kryi_compiled kryi_host_{self.level}_{self.given.stem}[];\n'
@@ -146,6 +151,7 @@ def main():
     for option in '--clang', '--processor', '--kernels', '--header', '--cache', '--depfile':
         parser.add_argument(option, required=True)
     parser.add_argument('--out', nargs=2, required=True)
+    parser.add_argument('--machine', help='another one than this: the triple of its compiler')
     parser.add_argument('--addresses', action='store_true')
     parser.add_argument('stem')
     parser.add_argument('programs', nargs='+')

@@ -592,7 +592,10 @@ static void solver_get_stop__of_each_kind(void **state)
     for (size_t i = 0; i < COUNT(words); i++) {
         const int64_t maxit = strstr(words[i], "maxit") ? 7 : 0;
         if (strstr(words[i], "mixed") && real == KRY_F32) continue;
-        OK(kry_solver_create(A, words[i], NULL, NULL, &S));
+        const kry_status st = kry_solver_create(A, words[i], NULL, NULL, &S);
+        if (st == KRY_ERR_UNSUPPORTED && strstr(words[i], "direct"))
+            continue; /* without SuiteSparse */
+        OK(st);
         OK(kry_solver_get_stop(S, &stop));
         assert_true(stop.rtol == (real == KRY_F32 ? 1e-5 : 1e-8) && stop.atol == 0);
         assert_true(stop.max_iter == maxit && stop.test == KRY_STOP_RESIDUAL);
