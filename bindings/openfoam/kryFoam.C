@@ -273,15 +273,8 @@ void krySolver::open(const string &spec, kryDevice &device) const
         FatalErrorInFunction << fieldName_
                              << ": solver kry works on all ranks, and this matrix lies on "
                              << UPstream::nProcs(comm) << " of them" << exit(FatalError);
-    if (team && (spec.empty() ? !std::getenv("KRY_DEVICE") : spec == "gpu")) {
-        MPI_Comm machine;
-        int here;
-        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-        MPI_Comm_rank(machine, &here);
-        MPI_Comm_free(&machine);
-        if (kry_device_open(("gpu:" + std::to_string(here)).c_str(), &own) < 0) own = nullptr;
-    }
-    if (!own) check(kry_device_open(spec.empty() ? nullptr : spec.c_str(), &own));
+    const char *named = spec.empty() ? nullptr : spec.c_str();
+    check(team ? kry_mpi_open_(MPI_COMM_WORLD, named, &own) : kry_device_open(named, &own));
     device.reset(own);
     if (!team) return;
     /* OpenFOAM asks MPI for MPI_THREAD_SINGLE; kry calls it from this thread alone. */

@@ -128,21 +128,12 @@ static PetscErrorCode open_device(solver *s, MPI_Comm comm)
 {
     const char *spec = *s->said.device ? s->said.device : NULL;
     kry_device *own = NULL;
-    PetscMPIInt size, here;
+    PetscMPIInt size;
     int failed, fails = 0;
 
     PetscFunctionBegin;
     PetscCallMPI(MPI_Comm_size(comm, &size));
-    if (size > 1 && (spec ? !strcmp(spec, "gpu") : !getenv("KRY_DEVICE"))) {
-        MPI_Comm machine;
-        char name[32];
-        PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
-        PetscCallMPI(MPI_Comm_rank(machine, &here));
-        PetscCallMPI(MPI_Comm_free(&machine));
-        PetscCall(PetscSNPrintf(name, sizeof name, "gpu:%d", (int)here));
-        if (kry_device_open(name, &own) < 0) own = NULL;
-    }
-    failed = !own && kry_device_open(spec, &own) < 0;
+    failed = kry_mpi_open_(comm, spec, &own) < 0;
     PetscCallMPI(MPI_Allreduce(&failed, &fails, 1, MPI_INT, MPI_MAX, comm));
     PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "%s", kry_last_error());
     if (fails) kry_device_release(&own);

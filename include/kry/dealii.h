@@ -44,11 +44,11 @@ class NoConvergence : public ::dealii::SolverControl::NoConvergence
 };
 
 /*
- * What kry makes of a matrix, by some words: the base of Solver and Preconditioner
+ * The base of Solver and Preconditioner: an operator that kry makes of a matrix, as its words say
  *
  *   number  float or double: of the dealii::SparseMatrix, and of vectors of any type with all their numbers in one array
  *
- * What kry refuses is thrown as dealii::ExcMessage, with its message. One thread at a time may use an object of these classes.
+ * Errors of kry are thrown as dealii::ExcMessage, with kry's message. One thread at a time may use an object of these classes.
  */
 template <class number> class Operator
 {

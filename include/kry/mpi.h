@@ -15,7 +15,9 @@
 #include <kry/transport.h>
 #include <limits.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The transport has a communicator of its own, so that its messages meet no others. */
 typedef struct kry_mpi_ {
@@ -71,6 +73,25 @@ static inline void kry_mpi_release_(void *user)
     int over = 0;
     if (!MPI_Finalized(&over) && !over) MPI_Comm_free(&((kry_mpi_ *)user)->comm);
     free(user);
+}
+
+/* Open the device that `spec` names, else KRY_DEVICE. On several ranks, where these say no more than "gpu", a rank gets the
+ * GPU of its number on its machine, if there is one. Collective; ranks may fail apart. */
+static inline kry_status kry_mpi_open_(MPI_Comm comm, const char *spec, kry_device **device)
+{
+    int size = 1, here = 0;
+
+    MPI_Comm_size(comm, &size);
+    if (size > 1 && (spec ? !strcmp(spec, "gpu") : !getenv("KRY_DEVICE"))) {
+        MPI_Comm machine;
+        char name[32];
+        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+        MPI_Comm_rank(machine, &here);
+        MPI_Comm_free(&machine);
+        snprintf(name, sizeof name, "gpu:%d", here);
+        if (kry_device_open(name, device) >= 0) return KRY_OK;
+    }
+    return kry_device_open(spec, device);
 }
 
 /* kry_team_of_mpi for an MPI that is initialised, with any level of threads. */

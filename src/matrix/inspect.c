@@ -17,7 +17,7 @@
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-/* Of no numbers. */
+/* What is seen of a matrix without numbers. */
 static const kryi_seen seen_nothing = { .finite = true, .singles = true };
 
 typedef struct seeing {
@@ -141,7 +141,7 @@ static kry_status end_diagonals(diagonals *D, int parts, int32_t **offset, int64
         room += D->count[p];
     }
     if (room) TRY(kryi_alloc((size_t)room, sizeof **offset, offset));
-    for (int64_t w = 0; w < D->words; w++) {
+    for (int64_t w = 0; room > 0 && w < D->words; w++) {
         for (int p = 1; p < parts; p++) D->seen[w] |= D->seen[p * D->words + w];
         for (int b = 0; D->seen[w] && b < 64; b++)
             if (D->seen[w] >> b & 1) (*offset)[found++] = (int32_t)(w * 64 + b - D->A->rows);
