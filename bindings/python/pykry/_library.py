@@ -1,6 +1,8 @@
 """The library behind this package, its errors, and who owns what it makes."""
+import functools
 import glob
 import importlib.util
+import operator
 import os
 import pathlib
 import sys
@@ -122,8 +124,12 @@ def text(chars):
 
 def own(box, release):
     """The object that a constructor put into `box`, released with the Python object that is returned."""
-    kind = ffi.typeof(box)
-    return ffi.gc(box[0], lambda pointer: release(ffi.new(kind, pointer)))
+    return keeping(box[0], ffi.gc(box, release))
+
+
+def keeping(pointer, owner):
+    """The pointer, as an object that keeps `owner`. No code of Python runs at its end: Ctrl-C in there would be lost."""
+    return ffi.gc(pointer, functools.partial(operator.is_, owner))
 
 
 TYPES = {np.dtype(np.float32): lib.KRY_F32, np.dtype(np.float64): lib.KRY_F64}

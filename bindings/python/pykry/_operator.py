@@ -1,5 +1,4 @@
 """Operators: matrices of SciPy and NumPy, and Python functions in place of them."""
-import _thread
 import typing
 
 import numpy as np
@@ -184,8 +183,6 @@ def _check_pointers(A, rows, what):
 
 # ---- Python functions -----------------------------------------------------------------------
 
-_alive = {}  # handles of what the library may call, by their address
-
 
 class Calls:
     """What the library calls: a LinearOperator, and the last thing that it raised."""
@@ -236,12 +233,11 @@ class Function:
 
     def __init__(self, device, A, dtype, what, traits=0):
         self.calls, self.shape = Calls(A, dtype, what), A.shape
-        me = ffi.new_handle(self.calls)
+        self._me = ffi.new_handle(self.calls)  # what the library calls with, as long as a solver keeps this Function
         shape = ffi.new('kry_op_shape *', {'rows': A.shape[0], 'cols': A.shape[1], 'type': TYPES[dtype],
                                            'traits': traits | lib.KRY_WAITS})
         box = ffi.new('kry_op **')
-        check(lib.kry_op_create(device.handle, _table, me, shape, box))
-        _alive[int(ffi.cast('uintptr_t', me))] = me  # until the library destroys the operator
+        check(lib.kry_op_create(device.handle, _table, self._me, shape, box))
         self.handle = own(box, lib.kry_op_release)
 
     def raise_error(self):
@@ -276,25 +272,9 @@ def _apply_transpose(me, alpha, x, beta, y):
     return calls.apply(calls.A.rmatvec, alpha, x, beta, y)
 
 
-def _address(me, cast=ffi.cast):
-    return int(cast('uintptr_t', me))
-
-
-def _interrupted_destroy(kind, error, trace, alive=_alive, address=_address, again=_thread.interrupt_main):
-    """Ctrl-C in `_destroy`, whose caller is the library: it is raised when that has come back."""
-    alive.pop(address(trace.tb_frame.f_locals['me']), None)
-    if issubclass(kind, KeyboardInterrupt):
-        again()
-
-
-@ffi.callback('void(void *)', onerror=_interrupted_destroy)
-def _destroy(me, alive=_alive, address=_address):
-    alive.pop(address(me), None)  # also when Python ends, and the module's names are gone
-
-
 _kind = ffi.new('char[]', b'python')
 _table = ffi.new('kry_op_table *', {'struct_size': ffi.sizeof('kry_op_table'), 'kind': _kind, 'apply': _apply,
-                                    'apply_transpose': _apply_transpose, 'destroy': _destroy})
+                                    'apply_transpose': _apply_transpose})
 
 
 def as_operator(A, shape, what):

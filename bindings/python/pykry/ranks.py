@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 
 from ._device import Device, DeviceLike
-from ._library import TYPES, KryError, check, fail, ffi, lib, number_type, numbers, own, pointer
+from ._library import TYPES, KryError, check, fail, ffi, keeping, lib, number_type, numbers, own, pointer
 from ._monitor import here as current
 from ._transport import Transport, mpi, usable
 
@@ -224,7 +224,7 @@ class Team(Device):
         share = own(box, lib.kry_share_release)
 
         def array(numbers, count, dtype):
-            kept = ffi.gc(numbers, lambda _, share=share: None)  # the share lives, and with it the cut, as long as they do
+            kept = keeping(numbers, share)  # and with it the cut
             return np.frombuffer(ffi.buffer(kept, 8 * count), dtype) if count else np.empty(0, dtype)
 
         nnz = share.row_ptr[share.rows]

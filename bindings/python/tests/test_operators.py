@@ -3,9 +3,11 @@ import gc
 import os
 import random
 import signal
+import sys
 import threading
 import time
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -297,14 +299,41 @@ def test_other_threads_run_during_a_solve():
 
 
 def test_functions_are_released(system):
-    from pykry._operator import _alive
     A, b = system
-    gc.collect()
-    before = len(_alive)
+    functions = []
     for _ in range(3):
-        assert pykry.solve(lambda v: A @ v, b, method='cg', M=lambda v: v)[1]
+        made = [lambda v: A @ v, lambda v: v.copy()]
+        assert pykry.solve(made[0], b, method='cg', M=made[1])[1]
+        functions += map(weakref.ref, made)
+        del made
     gc.collect()
-    assert len(_alive) == before
+    assert [function() for function in functions] == 6 * [None]
+
+
+def test_no_code_of_python_runs_when_objects_end(system):
+    """Ctrl-C in such code would be lost."""
+    A, b = system
+    solvers = [pykry.Solver(A, method='cg', M=pykry.Solver(lambda v: A @ v, shape=A.shape, method='cg', maxiter=3)),
+               pykry.Solver(lambda v: A @ v, shape=A.shape, method='cg')]
+    solvers[1].solve(b)
+    gc.collect()
+    ran = []
+    sys.setprofile(lambda frame, event, _: event == 'call' and ran.append(frame.f_code))
+    try:
+        del solvers
+        gc.collect()
+    finally:
+        sys.setprofile(None)
+    assert not [code for code in ran if 'pykry' in code.co_filename]
+
+
+def test_functions_live_as_long_as_the_solver_that_calls_them(system):
+    A, b = system
+    inner = pykry.Solver(lambda v: A @ v, shape=A.shape, method='cg', maxiter=50, stop='never')
+    solver = pykry.Solver(lambda v: A @ v, shape=A.shape, M=inner, method='fgmres')
+    del inner
+    gc.collect()
+    assert solver.solve(b)[1]
 
 
 @pytest.mark.parametrize('layout', ['csr', 'csc', 'coo'])
