@@ -5,6 +5,7 @@
 #include "exit.h"
 #include "kinds.h"
 #include "memory.h"
+#include <assert.h>
 #include <kry/transport.h>
 #include <stdlib.h>
 
@@ -157,6 +158,7 @@ kry_status kry_problem_share(const kry_problem *p, kry_device *device, kry_share
     st = p && share ? make_share(p, device, share)
                     : kry_fail(KRY_ERR_ARGUMENT, "%s: %s is NULL", __func__, p ? "share" : "p");
     TRY(kry_team_agree(device, __func__, st));
+    assert(share && *share); /* else st, and so kry_team_agree, is an error */
     TRY(kry_team_rows(device, (*share)->row_ptr[(*share)->rows], &before, &(*share)->given));
 done:
     if (st < 0 && share) kry_share_release(share);

@@ -33,14 +33,24 @@ _Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts byte
  * header's has room for, and 0 into the fields that only a later one has. */
 void kryi_hand_out(const void *mine, size_t mine_size, void *caller, size_t size);
 
-/* What an analyzer of one file at a time cannot see: a failure hands its status back. */
-#if defined(__clang_analyzer__) || defined(__cppcheck__)
-#define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))
-#endif
-
 /* Whether all of these pointers are there: KRY_ERR_ARGUMENT names the function and the first that is NULL. */
 #define GIVEN(...) kryi_check_given(__func__, #__VA_ARGS__, (const void *const[]){ __VA_ARGS__ })
 kry_status kryi_check_given(const char *who, const char *names, const void *const *pointer);
+
+/* What an analyzer of one file at a time cannot see: kry_fail returns its status, GIVEN fails for a NULL. */
+#if defined(__clang_analyzer__) || defined(__cppcheck__)
+#define kry_fail(status, ...) ((void)kry_fail((status), __VA_ARGS__), (status))
+static inline kry_status kryi_all_given(size_t count, const void *const *pointer)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!pointer[i]) return KRY_ERR_ARGUMENT;
+    return KRY_OK;
+}
+#undef GIVEN
+#define GIVEN(...)                                                                \
+    kryi_all_given(sizeof((const void *const[]){ __VA_ARGS__ }) / sizeof(void *), \
+                   (const void *const[]){ __VA_ARGS__ })
+#endif
 
 /* A row or column in a message, and the end of that message, whose last argument is kryi_first_row. */
 #define ROW(i)  ((long long)(i) + kryi_first_row)

@@ -118,7 +118,7 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
           "format %s takes up to 2^31-1 rows and columns together",
           kry_format_name(A->params.format));
     if (!given->diagonal) TRY(kryi_diagonals_find(host, host->rows + host->cols, &found, &count));
-    const int32_t *all = found ? found : given->diagonal;
+    const int32_t *all = given->diagonal ? given->diagonal : found;
     /* A symmetric matrix has those of the upper triangle, with the main one even if it is empty. */
     while (symmetric && lower < count && all[lower] <= 0) lower++;
     count += symmetric - lower;
