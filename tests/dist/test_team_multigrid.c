@@ -6,6 +6,10 @@
 #include <kry/multigrid.h>
 #include <kry/precond.h>
 
+/* Bounds of a grid's spectrum are kept as float, and the last bit of one may differ, so smoothers differ by that. */
+static double cycle_tolerance(kry_type type) { return fmax(tolerance(type), 1e-6); }
+
+/* With values=double if A is: values=auto of a stored matrix is single on one device, double on a team. */
 static void same_cycles(const pair *p, const char *words)
 {
     kry_op *one, *all;
@@ -13,7 +17,7 @@ static void same_cycles(const pair *p, const char *words)
     OK(kry_precond_create(p->one, words, &one));
     OK(kry_precond_create(p->all, words, &all));
     assert_true(kry_op_get_shape(all)->traits == kry_op_get_shape(one)->traits);
-    same_products(one, all, tolerance(p->type), words);
+    same_products(one, all, cycle_tolerance(p->type), words);
     kry_op_release(&one);
     kry_op_release(&all);
 }
@@ -30,7 +34,7 @@ static void team_amg__matrices(void **state)
     {
         pair p = pair_of(specs[s], &teams[t], type);
         if (!teams[t].by_graph)
-            same_cycles(&p, "amg:coarsest=90"); /* its rows have another order */
+            same_cycles(&p, "amg:coarsest=90,values=double"); /* its rows have another order */
         same_by_words(&p, "precond=amg:coarsest=40,smoother=jacobi,cycle=w");
         same_by_words(&p, "precond=amg:coarsest=40,smoother=jacobi,scaling=l1");
         same_by_words(&p, "precond=amg:coarsest=40,scaling=block");
@@ -190,7 +194,7 @@ static void check_update(pair *p, const char *words, const void *numbers)
     OK(kry_op_update(p->all, numbers));
     OK(kry_op_update(one, NULL));
     OK(kry_op_update(all, NULL));
-    same_products(one, all, tolerance(p->type), words);
+    same_products(one, all, cycle_tolerance(p->type), words);
     kry_op_release(&one);
     kry_op_release(&all);
 }
@@ -209,7 +213,7 @@ static void team_multigrid__update(void **state)
             for (int64_t e = p.problem->row_ptr[i]; e < p.problem->row_ptr[i + 1]; e++)
                 if (p.problem->col[e] == i) p.problem->val[e] *= 1 + 0.1 * k[i % NUMBERS];
         void *numbers = in_type(type, p.problem->val, p.problem->nnz);
-        check_update(&p, "amg:coarsest=40", numbers);
+        check_update(&p, "amg:coarsest=40,values=double", numbers);
         free(numbers);
         pair_release(&p);
         for (int faces = 0; faces < 2; faces++) {
