@@ -176,10 +176,11 @@ static void pick_stop(way *w, const system_of *s)
 {
     bool cut = one_in(4);
     double digits = (s->type == KRY_F32 ? 7.2 : 15.6) * unit();
-    if (one_in(8))
+    if (one_in(8)) {
         add_tolerance(w, "atol", fmin(held(s->type, s->scale * pow(10, -1.5 * digits)), 1e308),
                       &w->atol);
-    else
+        if (w->atol == 0) w->rtol = s->type == KRY_F32 ? 1e-5 : 1e-8; /* the default */
+    } else
         add_tolerance(w, "rtol", pow(10, -digits), &w->rtol);
     if ((w->backward = one_in(5))) add_word(w, " stop=backward");
     if (digits > (s->type == KRY_F32 ? 4 : 10) || strstr(w->words, "atol") || cut) w->plain = false;
@@ -344,19 +345,37 @@ static void connect_rows(const system_of *s, int64_t *least)
     }
 }
 
+/* A row or column: what its entries add up to, the sum of their sizes, and how many are not zero. */
+typedef struct line_total {
+    long double sum, size;
+    int count;
+} line_total;
+
+static void add_to_total(line_total *t, double v)
+{
+    t->sum += v, t->size += fabs(v), t->count += v != 0;
+}
+
+/* As the library says: but for the rounding of the entries and of their additions. */
+static bool total_is_zero(const line_total *t, kry_type type)
+{
+    return fabsl(t->sum) <= (eps_of(type) / 2 + t->count * DBL_EPSILON) * t->size;
+}
+
 /* Constants on parts whose rows and columns all add up to zero, empty rows with empty columns among them. */
-static long double *look_for_null_space(const system_of *s, int64_t *k)
+static long double *look_for_null_space(const trial *t, int64_t *k)
 {
     static int64_t least[LARGEST];
-    long double row[LARGEST] = { 0 }, column[LARGEST] = { 0 }, size[LARGEST] = { 0 };
+    const system_of *s = t->s;
+    line_total row[LARGEST] = { 0 }, column[LARGEST] = { 0 };
     long double *null = calloc((size_t)(s->n * s->n) + 1, sizeof *null);
-    const long double rounding = s->type == KRY_F32 ? 1e-6L : 1e-14L;
 
     assert_non_null(null);
     connect_rows(s, least);
     for (int64_t e = 0; e < s->nnz; e++) {
-        row[s->row[e]] += s->val[e], column[s->col[e]] += s->val[e];
-        size[s->row[e]] += fabs(s->val[e]), size[s->col[e]] += fabs(s->val[e]);
+        const double v = t->w->rounded ? (float)s->val[e] : s->val[e];
+        add_to_total(&row[s->row[e]], v);
+        add_to_total(&column[s->col[e]], v);
     }
     *k = 0;
     for (int64_t i = 0; i < s->n; i++) {
@@ -365,7 +384,7 @@ static long double *look_for_null_space(const system_of *s, int64_t *k)
         for (int64_t j = i; j < s->n && zero; j++)
             if (least[j] == i) {
                 count++;
-                zero = fabsl(row[j]) + fabsl(column[j]) <= rounding * size[j];
+                zero = total_is_zero(&row[j], s->type) && total_is_zero(&column[j], s->type);
             }
         if (!zero) continue;
         for (int64_t j = i; j < s->n; j++)
@@ -381,7 +400,7 @@ static long double *null_of(const trial *t, int64_t *k)
 {
     const system_of *s = t->s;
     int parts = s->attach ? s->parts : 1;
-    if (finds_null_space(t)) return look_for_null_space(s, k);
+    if (finds_null_space(t)) return look_for_null_space(t, k);
     *k = 0;
     if (!t->w->noted || !s->parts || !s->n) return NULL;
     long double *null = calloc((size_t)(s->n * parts), sizeof *null);
@@ -529,7 +548,7 @@ static void check_not_converged(trial *t, const reference *reachable)
         WRONG(t, "%s (%s) with a true residual of %g <= %g", kry_reason_word(r->reason), r->why,
               r->true_residual, r->target);
     int64_t found = 0;
-    if (finds_null_space(t)) free(look_for_null_space(t->s, &found));
+    if (finds_null_space(t)) free(look_for_null_space(t, &found));
     if (finds_by_solving(t)) found++;
     if (r->reason == KRY_INCONSISTENT && ((!t->s->parts && !found) || r->inconsistent <= r->target))
         WRONG(t, "inconsistent: %s", r->why);
