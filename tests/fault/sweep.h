@@ -1,6 +1,6 @@
 /*
- * sweep.h - for tests in which the k-th OpenCL call of a sequence fails, for every k (a sample of
- * them unless KRY_FULL is set): the call says so, hands out nothing, leaves nothing behind and
+ * sweep.h - for tests in which the k-th OpenCL call of a sequence fails, for a sample of k, with KRY_FULL for
+ * the first two calls from each place in the program: the call says so, hands out nothing, leaves nothing behind and
  * nothing changed, and the same device does the next thing. Or the device is lost with call k:
  * then everything comes to its end, soon, with an error.
  */
@@ -74,17 +74,31 @@ static void limit_time(void) { alarm(getenv("KRY_FULL") ? 7000 : 1200); }
 static const cl_int errors[] = { CL_OUT_OF_RESOURCES, CL_MEM_OBJECT_ALLOCATION_FAILURE,
                                  CL_OUT_OF_HOST_MEMORY, CL_INVALID_COMMAND_QUEUE };
 
-/* Of `calls` the ones that fail: all, or about `samples` from a random one on. */
+/* The calls that fail: about `samples` of them from a random one on; with KRY_FULL the first two from each place, and
+ * about `samples` of the others. */
 typedef struct sample {
-    long first, stride;
+    long first, stride, calls;
+    bool by_place;
 } sample;
+
+static long first_call(const sample *of) { return of->by_place ? 1 : of->first; }
+
+static long next_call(const sample *of, long k)
+{
+    if (!of->by_place) return k + of->stride;
+    do k++;
+    while (k <= of->calls && layer()->earlier(k) >= 2 && k % of->stride != of->first % of->stride);
+    return k;
+}
 
 static sample sample_of(const scene *s, long calls, long samples)
 {
-    sample of = { 1, getenv("KRY_FULL") ? 1 : calls / samples + 1 };
-    of.first += random_below(of.stride);
-    print_message("# %s: %ld calls, of which %ld, %ld, ... fail\n", s->name, calls, of.first,
-                  of.first + of.stride);
+    sample of = { .stride = calls / samples + 1, .calls = calls, .by_place = getenv("KRY_FULL") };
+    long fail = 0;
+    of.first = 1 + random_below(of.stride);
+    for (long k = first_call(&of); k <= calls; k = next_call(&of, k)) fail++;
+    print_message("# %s: of %ld calls %ld fail, every %ld-th from %ld on%s\n", s->name, calls, fail,
+                  of.stride, of.first, of.by_place ? " and two from each place" : "");
     return of;
 }
 
@@ -97,6 +111,7 @@ static long calls_of(kry_device *dev, const scene *s)
     if (st == KRY_ERR_UNSUPPORTED) return -1;
     if (st < 0 || !good) complain("it does not even work");
     arm(0, CL_SUCCESS, false);
+    layer()->watch();
     (void)s->run(dev, s, &good);
     return layer()->calls();
 }
@@ -162,8 +177,8 @@ static void sweep(kry_device *dev, const scene *s)
     const long calls = calls_of(dev, s);
     if (calls < 0) return;
     sample of = sample_of(s, calls, 6);
-    long k = of.first;
-    for (; fails_cleanly(dev, s, k); k += of.stride) continue;
+    long k = first_call(&of);
+    while (fails_cleanly(dev, s, k)) k = next_call(&of, k);
     assert_true(k >= calls - of.stride - calls / 10); /* tests for the end come when they come */
 }
 
@@ -195,7 +210,7 @@ static void lose(kry_device *dev, const scene *s)
     if (calls < 0) return;
     sample of = sample_of(s, calls, 5);
     lost = true;
-    for (long k = of.first; loses_cleanly(dev, s, k); k += of.stride) continue;
+    for (long k = first_call(&of); loses_cleanly(dev, s, k);) k = next_call(&of, k);
     lost = false;
 }
 

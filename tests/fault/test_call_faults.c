@@ -544,7 +544,7 @@ static void call__fails_on_a_new_device(void **state)
     complaints = 0;
     sample of = sample_of(&anew, calls_of(NULL, &anew), 60); /* what it compiles is on disk now */
     count_live(before);
-    for (long k = of.first; reached; k += of.stride) {
+    for (long k = first_call(&of); reached; k = next_call(&of, k)) {
         const cl_int error = errors[k % (long)COUNT(errors)];
         at_call = k;
         arm(k, error, false);

@@ -612,6 +612,29 @@ static void faults__one_call_and_all_after_it(void **state)
     close_opened(&o);
 }
 
+static void faults__calls_from_the_same_place(void **state)
+{
+    (void)state;
+    opened o;
+#ifndef __GLIBC__
+    SKIP("no stack can be read here");
+#endif
+
+    find(&o, "kepler-gtx660");
+    layer()->arm(NULL, 0, CL_SUCCESS, false);
+    layer()->watch();
+    for (int i = 0; i < 3; i++) assert_int_equal(clFlush(o.queue), CL_SUCCESS);
+    assert_int_equal(clFlush(o.queue), CL_SUCCESS);
+    const long calls = layer()->calls();
+    layer()->arm(NULL, 0, CL_SUCCESS, false);
+    assert_int_equal(clFlush(o.queue), CL_SUCCESS);
+    assert_int_equal(calls, 4);
+    for (long k = 1; k <= 3; k++) assert_int_equal(layer()->earlier(k), k - 1);
+    assert_int_equal(layer()->earlier(4), 0);
+    assert_int_equal(layer()->earlier(5), 0); /* it was not watched */
+    close_opened(&o);
+}
+
 /* PoCL's own cache is not safe where processes compile the same program at the same time. */
 static void build__is_tried_twice_on_pocl(void **state)
 {
@@ -664,6 +687,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(groups__smaller_for_one_kernel, keep_no_programs,
                                         keep_programs),
         cmocka_unit_test(faults__one_call_and_all_after_it),
+        cmocka_unit_test(faults__calls_from_the_same_place),
         cmocka_unit_test_setup_teardown(build__is_tried_twice_on_pocl, keep_no_programs,
                                         keep_programs),
     };

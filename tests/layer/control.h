@@ -40,6 +40,11 @@ typedef struct layer_control {
     void (*arm)(const char *name, long k, cl_int error, bool lost);
     const char *(*failed)(void); /* the first call that failed since; NULL: none yet */
     long (*calls)(void);         /* that would have counted, since */
+    /* From now until the next arm(), keep from where in the program each call comes. */
+    void (*watch)(void);
+    /* Of the calls before number k that were watched last, how many came from the place of call k, by all
+     * functions on the stack; 0 for every call where no stack can be read. */
+    long (*earlier)(long k);
 
     long (*live)(layer_kind kind); /* objects that were made and not released */
     long (*broken)(void);     /* rules of the device broken so far; each was reported on stderr */

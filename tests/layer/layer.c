@@ -223,6 +223,8 @@ const layer_control *kry_layer_control(void)
         .arm = layer_fail,
         .failed = layer_failed,
         .calls = layer_calls,
+        .watch = layer_watch,
+        .earlier = layer_earlier,
         .live = layer_live,
         .broken = layer_broken,
         .report = layer_report,

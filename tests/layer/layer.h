@@ -50,6 +50,8 @@ void layer_fail(const char *name, long k, cl_int error, bool lost);
 void layer_fail_as_told(const char *text); /* "clCreateBuffer 3 -4", "any 17 -5 lost" */
 const char *layer_failed(void);
 long layer_calls(void);
+void layer_watch(void);
+long layer_earlier(long k);
 
 /* ---- profiles.c, questions.c, rules.c: the device that is made up ---- */
 
