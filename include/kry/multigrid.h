@@ -26,7 +26,8 @@ typedef enum kry_smoother {
 typedef enum kry_smoother_scaling {
     KRY_SCALING_DIAGONAL,
     KRY_SCALING_L1, /* 1 / sum |a_ij| of each row: no eigenvalue of the product with A is above 1 */
-    KRY_SCALING_BLOCK /* inverses of the diagonal blocks of nodes; of two rows where there are none */
+    KRY_SCALING_BLOCK, /* inverses of the diagonal blocks of nodes; of two rows where there are none */
+    KRY_SCALING_FSAI /* kry_fsai_create */
 } kry_smoother_scaling;
 
 typedef enum kry_cycle_shape {

@@ -101,6 +101,36 @@ typedef struct kry_ssor_ai_params {
 KRY_API KRY_MUST_CHECK kry_status kry_ssor_ai_create(const kry_op *A,
                                                      const kry_ssor_ai_params *params, kry_op **M);
 
+typedef struct kry_fsai_params {
+    size_t struct_size;
+    int power; /* G has the places of the lower triangle of A^power, 1 ... 8; default 1 */
+    /* With power > 1: of A only entries of at least cut sqrt(a_ii a_jj) are multiplied, in (0, 1); default 0.05 */
+    double cut;
+    /* Instead of a power: so many entries of each row of G beside the diagonal, 1 ... 64, each where it lowers the
+     * Kaporin number most; 0: by the power. For symmetric A */
+    int entries;
+} kry_fsai_params;
+#define KRY_FSAI(...) KRY_PARAMS(kry_fsai_params, __VA_ARGS__)
+
+/*
+ * M := G' G, G lower triangular, diag(G A G') = I: a factorised sparse approximate inverse
+ *
+ * For stored matrices and grid operators, which are stored for it. Each row of G solves a dense system of the rows and
+ * columns of A where it has entries, at most 256; the device sets it up. There is no shift and no breakdown: where A
+ * is symmetric with a positive diagonal, M is symmetric positive definite, even if A is singular or indefinite. For
+ * other A it is M := H F, F lower and H upper triangular, diag(F A H) = I.
+ *
+ * Cost     two products, which read the entries of G once each
+ * Returns  KRY_ERR_UNSUPPORTED if A is neither stored nor a grid operator; KRY_ERR_SINGULAR for a zero in the diagonal
+ *          (message: which row); KRY_ERR_ARGUMENT if A promises to be symmetric, was so before kry_op_update, or has
+ *          to be for `entries`, and is not, or its diagonal is not positive (message: where)
+ * Source   L. Yu. Kolotilina, A. Yu. Yeremin, Factorized sparse approximate inverse preconditionings I, SIAM J. Matrix
+ *          Anal. Appl. 14 (1993), doi:10.1137/0614004. `entries`: C. Janna, M. Ferronato, Adaptive pattern research
+ *          for block FSAI preconditioning, SIAM J. Sci. Comput. 33 (2011), doi:10.1137/100810368
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_fsai_create(const kry_op *A, const kry_fsai_params *params,
+                                                  kry_op **M);
+
 typedef struct kry_neumann_params {
     size_t struct_size;
     int degree;   /* products with A, 1 ... 1000; default 2 */
@@ -266,10 +296,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_ras_create(const kry_op *A, const kry_ras_
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi, columns,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE], chebyshev[:DEGREE],
- * mg[:SETTING,...], amg[:SETTING,...], block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW], block-ilu[:ROWS], ilu0,
- * ilu[:LEVEL][,HOW] (LEVEL of fill; HOW: rows, levels, sweeps or isai, see kry_trisolve), ras[:OVERLAP] (default 1);
- * none: *M is NULL. auto: mg, amg, block-ic or jacobi, by rules that docs/choosing.md lists; kry_op_info.chosen of M
- * says why.
+ * fsai[:POWER], mg[:SETTING,...], amg[:SETTING,...], block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW],
+ * block-ilu[:ROWS], ilu0, ilu[:LEVEL][,HOW] (LEVEL of fill; HOW: rows, levels, sweeps or isai, see kry_trisolve),
+ * ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic or jacobi, by rules that docs/choosing.md
+ * lists; kry_op_info.chosen of M says why.
  * Behind the colon may stand any parameters of the constructor by name, "chebyshev:degree=6,ratio=30":
  * kry_precond_setting (words.h) lists them.
  * block-ic, ic0, icc, block-ilu, ilu0 and ilu may end in @single or @half, the type in which numbers are stored.

@@ -12,7 +12,7 @@
 extern const kryi_constructor kryi_jacobi_precond, kryi_column_scaling_precond,
     kryi_block_jacobi_precond, kryi_chebyshev_precond, kryi_incomplete_poisson_precond,
     kryi_neumann_precond, kryi_ssor_ai_precond, kryi_mg_precond, kryi_amg_precond, kryi_ras_precond,
-    kryi_block_ic_precond, kryi_block_ilu_precond;
+    kryi_block_ic_precond, kryi_block_ilu_precond, kryi_fsai_precond;
 
 #define FILL_MEANING "the same with LEVEL of fill; rows, levels, sweeps or isai solve"
 static const struct precond {
@@ -36,6 +36,8 @@ static const struct precond {
       .how = &kryi_neumann_precond, .number = "degree" },
     { KRY_WORD("ssor-ai", WHOLE, "[:DEGREE]", "approximate inverse of SSOR"),
       .how = &kryi_ssor_ai_precond, .number = "degree" },
+    { KRY_WORD("fsai", WHOLE, "[:POWER]", "inverses in sparse factors"), .how = &kryi_fsai_precond,
+      .number = "power" },
     { KRY_WORD("mg", TEXT, "[:SETTING,...]", "geometric multigrid, grids"),
       .how = &kryi_mg_precond },
     { KRY_WORD("amg", TEXT, "[:SETTING,...]", "algebraic multigrid, stored matrices"),

@@ -367,7 +367,7 @@ const kryi_field kryi_cycle_fields[] = {
     { KRY_FIELD(DOUBLE, omega),
       KRY_WORD("omega", REAL, "=W", "weight of Jacobi, and of red-black sweeps"),
       KRY_OPEN(0, INFINITY) },
-    { KRY_FIELD(INT, scaling), KRY_WORD("scaling", CHOICE, "=diagonal|l1|block",
+    { KRY_FIELD(INT, scaling), KRY_WORD("scaling", CHOICE, "=diagonal|l1|block|fsai",
                                         "what a smoothing step multiplies the residual with") },
     { KRY_FIELD(INT, shape),
       KRY_WORD("cycle", CHOICE, "=v|w|k|f", "how often levels are visited") },

@@ -102,7 +102,7 @@ done:
 
 void kryi_smoother_name(const kry_cycle_params *c, char *name, size_t size)
 {
-    static const char *const scalings[] = { "", "l1-", "block-" };
+    static const char *const scalings[] = { "", "l1-", "block-", "fsai-" };
     char degree[16] = "";
 
     if (kinds[c->smoother].polynomial) snprintf(degree, sizeof degree, ":%d", c->degree);
@@ -185,6 +185,7 @@ static kry_status scaling_create(const kry_op *A, kry_smoother_scaling scaling, 
     case KRY_SCALING_DIAGONAL: break;
     case KRY_SCALING_L1: return kryi_row_jacobi_create(A, l1_entry, M);
     case KRY_SCALING_BLOCK: return kry_block_jacobi_create(A, NULL, M);
+    case KRY_SCALING_FSAI: return kry_fsai_create(A, NULL, M);
     }
     return KRY_OK;
 }

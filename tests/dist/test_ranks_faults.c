@@ -75,6 +75,7 @@ static void other_parameters(kry_device *team, wires *w, board *b, const kry_op 
     } while (0)
     DIFFER(kry_chebyshev_create, KRY_CHEBYSHEV(.ratio = 30 + bad));
     DIFFER(kry_neumann_create, KRY_NEUMANN(.degree = 2 + bad));
+    DIFFER(kry_fsai_create, KRY_FSAI(.power = 1 + bad));
     DIFFER(kry_ssor_ai_create, KRY_SSOR_AI(.omega = bad ? 1.1 : 1));
     DIFFER(kry_incomplete_poisson_create, KRY_INCOMPLETE_POISSON(.drop = bad));
     DIFFER(kry_block_jacobi_create, KRY_BLOCK_JACOBI(.rows = 2 + bad));

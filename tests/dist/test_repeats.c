@@ -300,6 +300,7 @@ static const row table[] = {
     { "chebyshev", run_operator, "chebyshev", "sell", { "yes", "mode", "mode", "mode" }, true },
     { "block-jacobi", run_operator, "block-jacobi", "sell", { "yes", "no", "no", "no" }, true },
     { "ssor-ai", run_operator, "ssor-ai", "sell", { "yes", "no", "no", "no" }, true },
+    { "fsai", run_operator, "fsai", "sell", { "yes", "no", "no", "no" }, true },
     { "ip", run_operator, "ip", "sell", { "yes", "no", "no", "no" }, true },
     { "block-ic", run_operator, "block-ic", "sell", { "yes", "no", "no", "no" }, true },
     { "block-ilu", run_operator, "block-ilu", "sell", { "yes", "no", "no", "no" }, true },

@@ -310,7 +310,7 @@ static void what_cannot_be_reproduced__is_refused(void **state)
             KRY_ERR_UNSUPPORTED, "use sell or ell");
     A = matrix_on(team, type, p, KRY_MATRIX(.traits = KRY_POSITIVE));
     static const char *const local[] = { "precond=block-jacobi", "precond=ilu0", "precond=ip",
-                                         "precond=ssor-ai" };
+                                         "precond=ssor-ai", "precond=fsai" };
     for (size_t i = 0; i < COUNT(local); i++)
         REFUSES(kry_solver_create(A, local[i], NULL, NULL, &S), KRY_ERR_UNSUPPORTED,
                 "'reproducible matrix' is neither a stored matrix nor a grid operator");

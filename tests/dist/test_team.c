@@ -481,6 +481,7 @@ static void solves__as_on_one_device(void **state)
         { "precond=ilu0", false },
         { "precond=ip", false },
         { "precond=ssor-ai", false },
+        { "precond=fsai:2", false },
         { "method=cg check-every=7", true },
         { "method=jacobi rtol=0.01 maxit=5000", true },
     };

@@ -203,11 +203,12 @@ done:
 }
 
 static const char *const preconditioners[] = {
-    "jacobi",       "block-jacobi:7", "block-jacobi:4", "chebyshev:3",
-    "ip",           "ip:unscaled",    "ip:drop",        "ip:unscaled,drop",
-    "neumann:2",    "ssor-ai:3",      "block-ic:20",    "block-ic:20@half",
-    "block-ilu:20", "block-ilu@half", "ilu0",           "ilu:1,levels",
-    "icc:1,isai",   "ras:1",
+    "fsai",           "fsai:2",         "fsai:entries=3",   "jacobi",
+    "block-jacobi:7", "block-jacobi:4", "chebyshev:3",      "ip",
+    "ip:unscaled",    "ip:drop",        "ip:unscaled,drop", "neumann:2",
+    "ssor-ai:3",      "block-ic:20",    "block-ic:20@half", "block-ilu:20",
+    "block-ilu@half", "ilu0",           "ilu:1,levels",     "icc:1,isai",
+    "ras:1"
 };
 
 /* ---- solvers ----------------------------------------------------------------------------- */
@@ -294,6 +295,7 @@ static const scene solvers[] = {
     STORED("precond=chebyshev:2 resident=on"),
     STORED("precond=ip"),
     STORED("precond=ssor-ai:2"),
+    STORED("precond=fsai:2"),
     STORED("precond=neumann"),
     STORED("precond=block-jacobi:7"),
     STORED("precond=block-ic:20"),

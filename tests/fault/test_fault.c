@@ -504,7 +504,8 @@ static void fault__every_request_of_preconditioners(void **state)
     (void)state;
     static const char *const names[] = {
         "ip",      "ip:drop",        "ip:unscaled",    "ssor-ai:2",
-        "neumann", "block-jacobi:7", "block-jacobi:4", "block-ic:20@half"
+        "neumann", "block-jacobi:7", "block-jacobi:4", "block-ic:20@half",
+        "fsai:2",  "fsai:entries=3"
     };
     kry_op *A[2];
     kry_vec *b, *z;

@@ -36,6 +36,8 @@ static const problem some[] = {
     { "block_spd:40:3", "block-jacobi:3", SAME_BITS },
     { "block_spd:40:3", "chebyshev:3", ROUNDED },
     { "block_spd:40:3", "ssor-ai:2", ROUNDED },
+    { "block_spd:40:3", "fsai", ROUNDED },
+    { "poisson2d:19", "amg:coarsest=20,scaling=fsai", SINGLE },
 };
 
 /* The matrix of a problem in a type. */

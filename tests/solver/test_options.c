@@ -71,6 +71,9 @@ static void solver_create__takes_every_option(void **state)
                                  "precond=neumann:5",
                                  "precond=ssor-ai",
                                  "precond=ssor-ai:3",
+                                 "precond=fsai",
+                                 "precond=fsai:2,cut=0.1",
+                                 "precond=fsai:entries=4",
                                  "method=jacobi",
                                  "method=jacobi precond=none omega=0.75 check-every=5" };
     for (size_t i = 0; i < COUNT(good); i++) {
@@ -131,6 +134,8 @@ static void solver_create__names_the_bad_word(void **state)
         { "precond=block-jacobi:33", "rows = 33 is not in [1, 32]", KRY_ERR_ARGUMENT },
         { "precond=neumann:0", "is not neumann[:DEGREE]", KRY_ERR_PARSE },
         { "precond=ssor-ai:-1", "is not ssor-ai[:DEGREE]", KRY_ERR_PARSE },
+        { "precond=fsai:0", "power=0 would mean the default", KRY_ERR_PARSE },
+        { "precond=fsai:9", "power = 9 is not in [1, 8]", KRY_ERR_ARGUMENT },
         { "precond=ssor-ai:9999", "degree = 9999", KRY_ERR_ARGUMENT },
         { "precond=chebyshev:", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
         { "precond=chebyshev:0", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
@@ -237,8 +242,11 @@ static void precond_settings__each_form_is_read(void **state)
             const char *choice = w->form + strlen(w->name) + 1;
             int taken = 0;
             if (w->kind != KRY_WORD_CHOICE) {
-                OK(with_setting(precond, w, !strcmp(w->name, "ratio") ? "2" : "1",
-                                w->kind != KRY_WORD_PLAIN));
+                OK(with_setting(precond, w,
+                                !strcmp(w->name, "ratio") ? "2"
+                                : !strcmp(w->name, "cut") ? "0.5"
+                                                          : "1",
+                                w->kind == KRY_WORD_PLAIN ? 0 : 3));
                 taken++;
             }
             assert_int_equal(with_setting(precond, w, "=nothing", 8), KRY_ERR_PARSE);

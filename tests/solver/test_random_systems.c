@@ -93,7 +93,9 @@ static void pick_precond(way *w, const system_of *s)
                                             "chebyshev",
                                             "block-jacobi:7",
                                             "block-ic:5",
-                                            "block-jacobi" };
+                                            "block-jacobi",
+                                            "fsai",
+                                            "fsai:2,cut=0.3" };
     const char *word = pick(preconds, 10, COUNT(preconds));
     if (s->grid && one_in(3)) word = "ip";
     add_word(w, " precond=%s", word);

@@ -9,6 +9,7 @@ function M = kry_precond (A, kind, varargin)
   %   ic0                                 those of the whole matrix
   %   ip, ip:unscaled, ip:drop            the incomplete Poisson inverse
   %   ssor-ai[:DEGREE]                    an approximate inverse of SSOR
+  %   fsai[:POWER]                        an approximate inverse in sparse factors
   %   chebyshev[:DEGREE], neumann[:DEGREE]  polynomials in A
   %   amg[:SETTING,...]                   algebraic multigrid
   %   icc[:LEVEL,HOW], ilu[:LEVEL,HOW]    incomplete factors with levels of fill
@@ -62,7 +63,7 @@ end
 %! T = toeplitz (sparse ([2 -1 zeros(1, 18)]));
 %! A = kron (T, speye (20)) + kron (speye (20), T); b = A * ones (400, 1);
 %!test
-%! for kind = {'jacobi', 'ic', 'block-ic:40', 'ip', 'chebyshev:3', 'neumann', 'ssor-ai', 'block-jacobi', ...
+%! for kind = {'jacobi', 'ic', 'block-ic:40', 'ip', 'chebyshev:3', 'neumann', 'ssor-ai', 'fsai', 'block-jacobi', ...
 %!              'amg', 'amg:coarsening=aggregation,coarsest=30', 'auto'}
 %!   [x, flag, ~, iter] = kry_pcg (A, b, 1e-8, 400, kry_precond (A, kind{1}));
 %!   assert (flag, 0);
