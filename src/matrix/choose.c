@@ -272,7 +272,7 @@ kry_status kryi_matrix_change_format(kryi_matrix *A, const char *who, const void
     }
     rows.val = (void *)sorted;
     if (placed) TRY(kryi_given_upload(A->dev, &(kryi_entries){ who, rows, NULL, A->nnz }, &p, &G));
-    if (!G.C.dev) TRY(kryi_given_inspect(&G, true, kryi_diagonals_of_use(&rows, p.format)));
+    if (!G.C.dev) TRY(kryi_given_inspect(&G, true, kryi_diagonals_of_use(&rows)));
     if (G.seen.symmetric) {
         st = refusal;
         goto done;

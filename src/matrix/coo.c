@@ -68,11 +68,11 @@ static kry_status runs_array(kryi_matrix *A, kryi_stage *s, const kryi_runs *r,
     TRY(kryi_alloc((size_t)r->count + 1, sizeof *run, &run));
     TRY(kryi_alloc((size_t)r->count, sizeof *longest, &longest));
     for (int64_t b = 0; b <= r->count; b++) {
-        bool inside = b < r->count && r->cut[b] > row_ptr[r->row[b]];
-        run[b] = (int32_t)(inside ? ~r->cut[b] : r->cut[b]);
+        run[b] = (int32_t)(r->row[b] < 0 ? ~r->cut[b] : r->cut[b]);
     }
     for (int64_t b = 0; b < r->count; b++)
-        for (int64_t i = r->row[b]; i <= r->row[b + 1] && i < A->shape.rows; i++) {
+        for (int64_t i = r->row[b] & INT32_MAX;
+             i <= (r->row[b + 1] & INT32_MAX) && i < A->shape.rows; i++) {
             int64_t begin = row_ptr[i] > r->cut[b] ? row_ptr[i] : r->cut[b];
             int64_t end = row_ptr[i + 1] < r->cut[b + 1] ? row_ptr[i + 1] : r->cut[b + 1];
             if (end - begin > longest[b]) longest[b] = (int32_t)(end - begin);
@@ -97,7 +97,7 @@ kry_status kryi_coo_stage(kryi_matrix *A, const kryi_csr *host, int64_t skip, in
     kryi_stage *s = kryi_matrix_stage(A, "coo", "");
     s->by_vector = true;
     kryi_stage_int(s, r.count);
-    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->params.form == KRY_FLUX);
     TRY(runs_array(A, s, &r, row_ptr));
     for (int64_t i = 0; i < host->rows; i++) A->rewritten += row_ptr[i + 1] > row_ptr[i];
     listing l = { .host = host, .skip = skip, .first = first, .begin = row_ptr };
@@ -106,7 +106,7 @@ kry_status kryi_coo_stage(kryi_matrix *A, const kryi_csr *host, int64_t skip, in
     TRY(kryi_buffer_create(A->dev, (size_t)r.count * 8, &partial));
     TRY(kryi_stage_buffer(A, s, partial));
     kryi_stage_pieces(A, s, r.count);
-    TRY(kryi_matrix_split_stage(A, r.split, r.splits, partial));
+    if (r.splits) TRY(kryi_matrix_split_stage(A, r.split, r.splits, partial));
 done:
     kryi_buffer_release(A->dev, &partial);
     kryi_runs_release(&r);

@@ -266,7 +266,7 @@ static kry_status get_kernels(kryi_coupled *A)
     kry_status st = KRY_OK;
     kry_type type = A->part.far.type;
 
-    A->flux = A->kind || kryi_matrix_in_flux_form(kryi_matrix_of(A->own));
+    A->flux = A->kind || kryi_matrix_of(A->own)->params.form == KRY_FLUX;
     TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_add", &A->add));
     TRY(kryi_kernel_get(A->dev, "halo", type, "", "halo_add_dot", &A->add_dot));
     if (A->kind) {

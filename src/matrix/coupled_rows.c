@@ -120,7 +120,7 @@ kry_status kryi_coupled_store(kry_op *op, const void *own_val, const void *far_v
     if (!A) return KRY_OK;
     TRY(store_far(A, far_val));
     if (A->exact.b) TRY(store_exact(A, own_val));
-    if (own_val && kryi_matrix_in_flux_form(kryi_matrix_of(A->own))) TRY(balance(A, own_val));
+    if (own_val && kryi_matrix_of(A->own)->params.form == KRY_FLUX) TRY(balance(A, own_val));
 done:
     return st;
 }

@@ -57,7 +57,7 @@ static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
     kry_matrix_params mine;
     kryi_csr A = { 0 };
     kryi_given G = { 0 };
-    bool pooled = false, alone;
+    bool pooled = false, diagonals;
 
     if (op) *op = NULL;
     st = kryi_check_given(e.who, "op, device", (const void *const[]){ op, dev });
@@ -68,12 +68,16 @@ static kry_status create(kry_device *dev, kryi_entries e, bool coordinates,
     pooled = true;
     if (e.nnz >= KRY_GIVEN_WORTH && !dev->info.cpu_kernels)
         TRY(kryi_given_upload(dev, &e, params, &G));
-    alone = !dev->team && !params->on_host; /* others choose formats of their own */
+    /* Teams and the host choose formats of their own. */
+    diagonals = !dev->team && !params->on_host &&
+                (params->format == KRY_FORMAT_AUTO || params->format == KRY_FORMAT_DIA ||
+                 params->format == KRY_FORMAT_SYMDIA);
     if (!G.C.dev) {
         G = (kryi_given){ .who = e.who, .host = &A };
         TRY(kryi_entries_compress(&e, params, !dev->team, &A, &G.map));
-        TRY(kryi_given_inspect(&G, true, alone ? kryi_diagonals_of_use(&A, params->format) : 0));
-        if (!G.seen.finite) TRY(kryi_values_check(e.who, A.type, kryi_csr_nnz(&A), A.val));
+        TRY(kryi_given_inspect(&G, true, diagonals ? kryi_diagonals_of_use(&A) : 0));
+        if (G.seen.faults & KRY_SEEN_NOT_FINITE)
+            TRY(kryi_values_check(e.who, A.type, kryi_csr_nnz(&A), A.val));
     }
     CHECK(!dev->team || !params->on_host, KRY_ERR_UNSUPPORTED,
           "kry_csr_create: on_host is for one device, and this is a team of %d",

@@ -22,24 +22,6 @@ done:
     return st;
 }
 
-/* The first row of each run, with the sign bit set if the run begins inside that row. */
-static kry_status blocks_array(kryi_matrix *A, kryi_stage *s, const kryi_runs *r,
-                               const int64_t *row_ptr)
-{
-    kry_status st = KRY_OK;
-    cl_int *block = NULL;
-
-    TRY(kryi_alloc((size_t)r->count + 1, sizeof *block, &block));
-    for (int64_t b = 0; b <= r->count; b++) {
-        bool inside = b < r->count && r->cut[b] > row_ptr[r->row[b]];
-        block[b] = inside ? (cl_int)(r->row[b] | INT32_MIN) : r->row[b];
-    }
-    TRY(kryi_stage_array(A, s, block, (size_t)r->count + 1, sizeof *block));
-done:
-    free(block);
-    return st;
-}
-
 /* CPUs add up long rows four entries at a time. To ask each row how long it is costs short rows 5 % and more, so
  * it is done where most entries are in long rows, or where a row's bits must not depend on what other rows are near. */
 static int long_rows(const kryi_matrix *A, const int64_t *row_ptr)
@@ -55,24 +37,21 @@ static int long_rows(const kryi_matrix *A, const int64_t *row_ptr)
     return A->dev->layout.reproducible || 2 * entries > row_ptr[A->shape.rows] ? LONG : 0;
 }
 
-/* Entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100,
- * if every group of a launch has a run of as many, and local memory for it. */
-static int unroll_of(const kryi_matrix *A, int64_t nnz)
+/* *unroll := entries that a work-item of a GPU loads at once: more where they have few bytes, as measured on an H100,
+ * if every group of a launch has a run of as many, and local memory for it. wide: offsets of 64 bits */
+static kryi_stage *begin_stage(kryi_matrix *A, bool wide, int *unroll)
 {
     enum { MORE = 2 * KRY_UNROLL, LOCAL_BYTES = 12 /* of an entry, at most */ };
     const kry_device *dev = A->dev;
     const int64_t run = (int64_t)MORE * kryi_group_size(dev);
-    const bool fills = nnz >= run * kryi_groups_at_once(dev, dev->shape.per_unit);
+    const bool fills = A->nnz >= run * kryi_groups_at_once(dev, dev->shape.per_unit);
     const bool fits = run * LOCAL_BYTES <= (int64_t)dev->info.local_bytes;
 
-    return !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits ? MORE : KRY_UNROLL;
-}
+    const bool more = !dev->info.cpu_kernels && A->shape.type == KRY_F32 && fills && fits;
 
-/* wide: offsets of 64 bits; unroll: of a work-item of GPUs. */
-static kryi_stage *begin_stage(kryi_matrix *A, bool wide, int unroll)
-{
+    *unroll = more ? MORE : KRY_UNROLL;
     return kryi_matrix_stage(A, "csr", "%s%s", wide ? " -DOFFSET=long" : "",
-                             unroll == KRY_UNROLL ? "" : " -DUNROLL=8");
+                             more ? " -DUNROLL=8" : "");
 }
 
 /* The arguments behind block, row_ptr and col. cut, partial: NULL if no row is split. */
@@ -82,7 +61,7 @@ static kry_status finish_arguments(kryi_matrix *A, kryi_stage *s, int four_sums,
     kry_status st = KRY_OK;
 
     kryi_stage_int(s, four_sums);
-    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->params.form == KRY_FLUX);
     TRY(kryi_stage_buffer(A, s, cut));
     TRY(kryi_stage_buffer(A, s, partial));
 done:
@@ -97,13 +76,13 @@ static kry_status build_stages(kryi_matrix *A, const kryi_csr *host, cl_mem wrap
     kryi_runs r = { 0 };
     cl_mem offsets = NULL, cut = NULL, partial = NULL;
     const int64_t *row_ptr = host->row_ptr;
-    const int unroll = unroll_of(A, row_ptr[A->shape.rows]);
+    int unroll;
+    kryi_stage *s = begin_stage(A, wide, &unroll);
 
     TRY(kryi_runs_create(A->dev, row_ptr, A->shape.rows, unroll, &r));
-    kryi_stage *s = begin_stage(A, wide, unroll);
     s->by_vector = r.splits > 0;
     kryi_stage_int(s, r.count);
-    TRY(blocks_array(A, s, &r, row_ptr));
+    TRY(kryi_stage_array(A, s, r.row, (size_t)r.count + 1, sizeof *r.row));
     if (!wrapped_ptr) TRY(upload_offsets(A, row_ptr, A->shape.rows + 1, wide, &offsets));
     TRY(kryi_stage_buffer(A, s, wrapped_ptr ? wrapped_ptr : offsets));
     if (wrapped_col)
@@ -116,7 +95,7 @@ static kry_status build_stages(kryi_matrix *A, const kryi_csr *host, cl_mem wrap
     }
     TRY(finish_arguments(A, s, long_rows(A, row_ptr), cut, partial));
     kryi_stage_pieces(A, s, r.count);
-    TRY(kryi_matrix_split_stage(A, r.split, r.splits, partial));
+    if (r.splits) TRY(kryi_matrix_split_stage(A, r.split, r.splits, partial));
     kryi_print(A->variant, sizeof A->variant, "%lld runs, %.1f rows to a run%s", (long long)r.count,
                r.count ? (double)A->shape.rows / (double)r.count : 0.0,
                r.splits ? ", long rows split" : "");
@@ -227,9 +206,9 @@ done:
 static kry_status build_on_device(kryi_matrix *A, const kryi_device_csr *C, bool *built)
 {
     kry_status st = KRY_OK;
-    const int unroll = unroll_of(A, C->nnz);
+    int unroll;
+    kryi_stage *s = begin_stage(A, false, &unroll);
     const cl_int tile = unroll * kryi_group_size(A->dev), rows = (cl_int)C->rows;
-    kryi_stage *s = begin_stage(A, false, unroll);
     cl_int longest;
     cl_mem first = NULL;
 
@@ -333,7 +312,7 @@ kry_status kry_csr_wrap(kry_device *dev, kry_type type, int64_t rows, int64_t co
     TRY(kryi_matrix_finish(&A, op));
     assert(op && *op);
     (*op)->found.what = KRY_FOUND_UNSEEN;
-    if (kryi_matrix_in_flux_form(kryi_matrix_of(*op)))
+    if (kryi_matrix_of(*op)->params.form == KRY_FLUX)
         TRY(kryi_flux_sums_of_wrapped(who, kryi_matrix_of(*op)));
 done:
     if (st < 0) kry_op_release(op);

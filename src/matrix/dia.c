@@ -89,7 +89,7 @@ kry_status kryi_dia_stage(kryi_matrix *A, const int32_t *offset, int64_t count)
     kryi_stage_int(s, reach);
     kryi_stage_int(s, count);
     kryi_stage_int(s, kryi_ell_stride(A->shape.rows));
-    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->params.form == KRY_FLUX);
     kryi_stage_int(s, symmetric);
     TRY(kryi_stage_array(A, s, offset, (size_t)count, sizeof *offset));
     kryi_stage_rows(A, s, A->shape.rows, 1);

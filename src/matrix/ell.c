@@ -21,7 +21,7 @@ kryi_stage *kryi_ell_begin(kryi_matrix *A, int64_t width)
     kryi_stage_int(s, A->shape.rows);
     kryi_stage_int(s, height_of(A));
     kryi_stage_int(s, width);
-    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->params.form == KRY_FLUX);
     kryi_stage_rows(A, s, A->shape.rows, 1);
     return s;
 }

@@ -256,9 +256,9 @@ static kry_status end_looking(kryi_given *G, const looking *l)
     TRY(look_at_rows(C, l));
     TRY(kryi_buffer_read(C->dev, l->found, 0, found_bytes(l), l->what));
     G->longest = what[LONGEST];
-    G->seen = (kryi_seen){ .finite = !what[BAD],
-                           .singles = !what[NOT_SINGLE],
-                           .unfit = what[UNFIT],
+    G->seen = (kryi_seen){ .faults = (what[BAD] ? KRY_SEEN_NOT_FINITE : 0) |
+                                     (what[NOT_SINGLE] ? KRY_SEEN_NOT_SINGLE : 0) |
+                                     (what[UNFIT] ? KRY_SEEN_UNFIT : 0),
                            .compared = true,
                            .symmetric = l->groups && !what[UNEQUAL] };
     G->finding = (kryi_finding){ 0 };
@@ -285,7 +285,7 @@ kry_status kryi_given_upload(kry_device *dev, const kryi_entries *e,
     TRY(begin_looking(&G->C, &l));
     TRY(upload(given, &G->C, &wide, l.found));
     TRY(end_looking(G, &l));
-    if (!G->seen.finite) kryi_device_csr_release(&G->C);
+    if (G->seen.faults & KRY_SEEN_NOT_FINITE) kryi_device_csr_release(&G->C);
 done:
     looking_release(dev, &l);
     kryi_buffer_release(dev, &wide);

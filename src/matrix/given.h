@@ -12,13 +12,18 @@ enum {
     KRY_GIVEN_WORTH = 1 << 16
 }; /* entries: the host has looked at fewer before the first kernel ends */
 
+/* What is wrong with a number. */
+enum {
+    KRY_SEEN_NOT_FINITE = 1,
+    KRY_SEEN_NOT_SINGLE = 2, /* it has more digits, or a device may flush it to 0 */
+    KRY_SEEN_UNFIT = 4 /* it would be infinite in single, or is not 0 and may be flushed to 0 */
+};
+
 /* Facts that were seen of the numbers of a matrix. */
 typedef struct kryi_seen {
-    bool finite;
-    bool singles;   /* all are singles that no device flushes to 0; */
-    bool unfit;     /* one would be infinite in single, or is not 0 and may be flushed to 0; */
-    bool compared;  /* with their mirror images: */
-    bool symmetric; /* the matrix is, to the bit, pattern and numbers */
+    unsigned faults; /* of any of the numbers */
+    bool compared;   /* with their mirror images: */
+    bool symmetric;  /* the matrix is, to the bit, pattern and numbers */
 } kryi_seen;
 
 /* The slices of a matrix in sell. */
@@ -101,12 +106,10 @@ cl_int kryi_given_lanes(const kryi_device_csr *C);
  * Waits. */
 kry_status kryi_given_diagonals(const kryi_device_csr *C, int64_t most, int32_t **offset,
                                 int64_t *count);
-/* How many diagonals are of use to a format that is chosen or asked for: a few times the mean length of a row. */
-static inline int64_t kryi_diagonals_of_use(const kryi_csr *A, kry_format format)
+/* How many diagonals are of use to the formats of diagonals: a few times the mean length of a row. */
+static inline int64_t kryi_diagonals_of_use(const kryi_csr *A)
 {
-    const bool uses =
-        format == KRY_FORMAT_AUTO || format == KRY_FORMAT_DIA || format == KRY_FORMAT_SYMDIA;
-    return uses && A->rows ? 4 * (kryi_csr_nnz(A) / A->rows) + 16 : 0;
+    return A->rows ? 4 * (kryi_csr_nnz(A) / A->rows) + 16 : 0;
 }
 /* with[k]: how many rows have k entries, 0 ... longest. Waits. */
 kry_status kryi_given_lengths(const kryi_device_csr *C, int64_t longest, cl_int *with);

@@ -17,35 +17,24 @@
 
 /* ---- numbers ----------------------------------------------------------------------------------- */
 
-/* What is seen of a matrix without numbers. */
-static const kryi_seen seen_nothing = { .finite = true, .singles = true };
-
 typedef struct seeing {
     kry_type type;
     const void *val;
-    kryi_seen part[KRY_MOST_PARTS];
+    unsigned part[KRY_MOST_PARTS];
 } seeing;
 
-/* Add the facts of more numbers, but for mirror images. */
-static void add_seen(kryi_seen *all, const kryi_seen *more)
-{
-    all->finite &= more->finite;
-    all->singles &= more->singles;
-    all->unfit |= more->unfit;
-}
-
-/* Add to *seen what numbers begin ... end - 1 are like. Devices may flush singles below FLT_MIN to 0; others are doubles with
+/* Returns the faults of the numbers begin ... end - 1. Devices may flush singles below FLT_MIN to 0; others are doubles with
  * no more digits. No branches: so compilers take several numbers at a time. */
-static void see_range(kry_type type, const void *val, int64_t begin, int64_t end, kryi_seen *seen)
+static unsigned faults_of(kry_type type, const void *val, int64_t begin, int64_t end)
 {
     const uint64_t more_digits = (UINT64_C(1) << (DBL_MANT_DIG - FLT_MANT_DIG)) - 1;
     const double *v = val;
-    const float *single = val;
+    const float *s = val;
     uint64_t bits = 0, infinite = 0, tiny = 0;
     double largest = 0;
 
     if (type == KRY_F32)
-        for (int64_t k = begin; k < end; k++) infinite |= (uint64_t) !(fabsf(single[k]) <= FLT_MAX);
+        for (int64_t k = begin; k < end; k++) infinite |= (uint64_t) !(fabsf(s[k]) <= FLT_MAX);
     else
         for (int64_t k = begin; k < end; k++) {
             const double size = fabs(v[k]);
@@ -56,17 +45,16 @@ static void see_range(kry_type type, const void *val, int64_t begin, int64_t end
             tiny |= (uint64_t)((size > 0) & (size < FLT_MIN));
             largest = size > largest ? size : largest;
         }
-    seen->finite &= !infinite;
-    seen->singles &= !infinite && !tiny && !(bits & more_digits) && largest <= FLT_MAX;
-    seen->unfit |= infinite || tiny || !isfinite((float)largest);
+    const bool single = !infinite && !tiny && !(bits & more_digits) && largest <= FLT_MAX;
+    const bool unfit = infinite || tiny || !isfinite((float)largest);
+    return (infinite ? KRY_SEEN_NOT_FINITE : 0) | (single ? 0 : KRY_SEEN_NOT_SINGLE) |
+           (unfit ? KRY_SEEN_UNFIT : 0);
 }
 
 static void see_part(void *user, int part, int64_t begin, int64_t end)
 {
     seeing *s = user;
-
-    s->part[part] = seen_nothing;
-    see_range(s->type, s->val, begin, end, &s->part[part]);
+    s->part[part] = faults_of(s->type, s->val, begin, end);
 }
 
 void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *seen)
@@ -74,17 +62,17 @@ void kryi_numbers_see(kry_type type, const void *val, int64_t count, kryi_seen *
     const int parts = kryi_parts(count);
     seeing s = { .type = type, .val = val };
 
-    *seen = seen_nothing;
+    *seen = (kryi_seen){ 0 };
     if (!count) return;
     kryi_parallel(parts, count, see_part, &s);
-    for (int p = 0; p < parts; p++) add_seen(seen, &s.part[p]);
+    for (int p = 0; p < parts; p++) seen->faults |= s.part[p];
 }
 
 kry_status kryi_numbers_check(const char *who, kry_type type, const void *val, int64_t count,
                               kryi_seen *seen)
 {
     kryi_numbers_see(type, val, count, seen);
-    return seen->finite ? KRY_OK : kryi_values_check(who, type, count, val);
+    return seen->faults & KRY_SEEN_NOT_FINITE ? kryi_values_check(who, type, count, val) : KRY_OK;
 }
 
 /* ---- diagonals --------------------------------------------------------------------------------- */
@@ -510,7 +498,7 @@ typedef struct look {
     int64_t negative;            /* diagonal entries */
     int64_t longest;             /* entries of a row */
     int64_t zero_rows, zero_row; /* the first one */
-    kryi_seen seen;
+    unsigned faults;             /* of the numbers */
 } look;
 
 typedef struct inspection {
@@ -529,7 +517,7 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
     const kryi_csr *A = I->A;
     look *L = &I->part[part];
 
-    *L = (look){ .least = INFINITY, .seen = seen_nothing };
+    *L = (look){ .least = INFINITY };
     for (int64_t first = begin, i = begin; i < end; i++) {
         double diagonal = 0, largest = 0;
         for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -549,7 +537,8 @@ static void look_at_rows(void *user, int part, int64_t begin, int64_t end)
                                               .entry = diagonal,
                                               .mirror = diagonal };
         if (i + 1 < end && A->row_ptr[i + 1] - A->row_ptr[first] < IN_CACHE) continue;
-        if (I->numbers) see_range(A->type, A->val, A->row_ptr[first], A->row_ptr[i + 1], &L->seen);
+        if (I->numbers)
+            L->faults |= faults_of(A->type, A->val, A->row_ptr[first], A->row_ptr[i + 1]);
         if (I->diagonals.most) look_at_diagonals(&I->diagonals, part, first, i + 1);
         first = i + 1;
     }
@@ -564,7 +553,7 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
     const int parts = kryi_parts(kryi_csr_nnz(A));
     kryi_finding *found = &G->finding;
     inspection I = { .A = A, .numbers = numbers };
-    look L = { .least = INFINITY, .seen = seen_nothing };
+    look L = { .least = INFINITY };
 
     *found = (kryi_finding){ 0 };
     if (A->rows != A->cols) {
@@ -584,12 +573,12 @@ kry_status kryi_given_inspect(kryi_given *G, bool numbers, int64_t diagonals)
         L.zero_rows += own->zero_rows;
         L.negative += own->negative;
         if (own->longest > L.longest) L.longest = own->longest;
-        add_seen(&L.seen, &own->seen);
+        L.faults |= own->faults;
     }
     if (diagonals) TRY(end_diagonals(&I.diagonals, parts, &G->diagonal, &G->diagonals));
-    G->seen = L.seen;
+    G->seen = (kryi_seen){ .faults = L.faults };
     G->longest = L.longest;
-    if (!L.seen.finite) return KRY_OK;
+    if (L.faults & KRY_SEEN_NOT_FINITE) return KRY_OK;
     TRY(kryi_mirrors_compare(A, kryi_inspect_rounding(A->type) * L.largest, found,
                              &G->seen.symmetric));
     G->seen.compared = true;

@@ -104,7 +104,7 @@ static kry_status make_stage(kryi_matrix *A, const kryi_csr *host, const jagged 
 
     kryi_stage_int(s, A->shape.rows);
     kryi_stage_int(s, j->diagonals);
-    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->params.form == KRY_FLUX);
     if (A->dev->info.cpu_kernels)
         kryi_stage_pieces(A, s, kryi_cpu_pieces(A->dev, A->slots + A->shape.rows));
     else

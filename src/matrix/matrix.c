@@ -237,7 +237,7 @@ static kry_status matrix_diagonal(void *self, kry_vec *d)
     kryi_matrix *A = self;
 
     TRY(A->format->diagonal ? A->format->diagonal(A, d) : kryi_matrix_diagonal(A, 0, d));
-    if (A->surplus && !kryi_matrix_in_flux_form(A)) { /* products add it to the diagonal, too */
+    if (A->surplus && A->params.form != KRY_FLUX) { /* products add it to the diagonal, too */
         kry_vec rest = *d;
         rest.buffer = A->surplus, rest.first = 0;
         TRY(kry_vec_axpby(1, &rest, 1, d));
@@ -261,7 +261,7 @@ static kry_status matrix_update(void *self, const void *values)
     if (!values) {
         if (A->source && A->source->renew) return A->source->renew(A->source, A);
         /* The caller changes the buffer of a wrapped matrix; kry has only sums of rows to find again. */
-        const bool sums = kryi_matrix_is_wrapped(A) && kryi_matrix_in_flux_form(A);
+        const bool sums = kryi_matrix_is_wrapped(A) && A->params.form == KRY_FLUX;
         return sums ? kryi_flux_sums_of_wrapped(who, A) : KRY_OK;
     }
     CHECK(!kryi_matrix_is_wrapped(A), KRY_ERR_ARGUMENT,
@@ -303,7 +303,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
     if (A->surplus) info->bytes_stored += n * number;
     double plain = info->bytes_stored + (n + cols + 2.0 * (double)A->rewritten) * number;
-    if (kryi_matrix_in_flux_form(A) && A->format->shared)
+    if (A->params.form == KRY_FLUX && A->format->shared)
         plain -= n * (double)kry_type_size(A->stored); /* main diagonal */
     info->bytes_per_apply = plain;
     info->bytes_transposed = transpose_bytes(A);
@@ -373,7 +373,7 @@ void kryi_matrix_exchange(kryi_matrix *A, kryi_matrix *B)
 bool kryi_op_is_assembled(const kry_op *op)
 {
     const kryi_matrix *A = kryi_matrix_of(op);
-    return A && !kryi_matrix_in_flux_form(A);
+    return A && A->params.form != KRY_FLUX;
 }
 
 /* ---- making one ------------------------------------------------------------------------------ */
@@ -462,7 +462,7 @@ kry_status kryi_matrix_finish(kryi_matrix **matrix, kry_op **op)
     kryi_matrix *A = *matrix;
     size_t at = strlen(A->variant);
 
-    if (kryi_matrix_in_flux_form(A))
+    if (A->params.form == KRY_FLUX)
         snprintf(A->variant + at, sizeof A->variant - at, "%sflux form", at ? ", " : "");
     TRY(kryi_matrix_kernels(A, A->stored));
     TRY(kryi_op_create_fused(A->dev, &op_tables[A->params.format], &fused, A, &A->shape, op));

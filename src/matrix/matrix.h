@@ -148,12 +148,6 @@ static inline int64_t kryi_matrix_longest_row(const kryi_matrix *A)
     return A->sorted.row_ptr ? kryi_longest_row(&A->sorted) : A->longest;
 }
 
-/* Whether products multiply differences, a_ij (x_j - x_i). */
-static inline bool kryi_matrix_in_flux_form(const kryi_matrix *A)
-{
-    return A->params.form == KRY_FLUX;
-}
-
 /* ---- for formats: stages ---------------------------------------------------------------- */
 
 /* Begin the next stage, which is compiled with `defines`, a format of printf. */
@@ -168,7 +162,7 @@ kry_status kryi_stage_array(kryi_matrix *A, kryi_stage *s, const void *array, si
 void kryi_stage_rows(const kryi_matrix *A, kryi_stage *s, int64_t n, int each);
 /* Launch a group for each of n pieces of work, but no more than the device holds at once. */
 void kryi_stage_pieces(const kryi_matrix *A, kryi_stage *s, int64_t n);
-/* The stage that adds up rows cut into pieces; `rows` triples: row, from, to. */
+/* The stage that adds up rows cut into pieces, of which there are some; `rows` triples: row, from, to. */
 kry_status kryi_matrix_split_stage(kryi_matrix *A, const cl_int *split, int64_t rows,
                                    cl_mem partial);
 
@@ -416,7 +410,7 @@ kry_status kryi_hyb_estimate(const struct kryi_given *given, int64_t longest, in
 typedef struct kryi_runs {
     int64_t count;
     int64_t *cut;   /* count+1: the first entry of each run */
-    int32_t *row;   /* count+1: the row it is in */
+    int32_t *row;   /* count+1: the row that it begins in, with the sign bit if it begins inside */
     int32_t *split; /* triples: row, first and past last run that add to it */
     int64_t splits;
 } kryi_runs;

@@ -149,7 +149,7 @@ static const struct {
  * their own. */
 static bool takes_numbers(const kryi_matrix *A)
 {
-    return !kryi_matrix_in_flux_form(A) && !A->format->shared && !A->surplus;
+    return A->params.form != KRY_FLUX && !A->format->shared && !A->surplus;
 }
 
 static kry_status find_precond(const kryi_matrix *A, const kry_op *M, precond *found)
@@ -319,7 +319,7 @@ static kry_status try_shape(const kryi_matrix *A, const precond *M, shape s, boo
     if (stage->diagonals)
         snprintf(diagonals, sizeof diagonals, " -DDIAGONALS=%d", stage->diagonals);
     snprintf(text, sizeof text, "%s%s%s -DGROUP=%d -DPER=%d -DHELD=%d -DPRECOND=%s", defines,
-             diagonals, kryi_matrix_in_flux_form(A) || A->surplus ? " -DFLUX" : "", s.group, s.per,
+             diagonals, A->params.form == KRY_FLUX || A->surplus ? " -DFLUX" : "", s.group, s.per,
              s.held ? s.held : 1, forms[M->kind].name);
     TRY(kryi_kernel_get(A->dev, stem, A->shape.type, text, name, &plug.kernel));
     *spills = !has_measured_registers(A->dev) && kryi_kernel_spills(A->dev, plug.kernel);

@@ -135,7 +135,7 @@ done:
 bool kryi_matrix_narrows(const kry_op *op)
 {
     const kryi_matrix *A = kryi_matrix_of(op);
-    return A && A->shape.type == KRY_F64 && A->shape.rows > 0 && !kryi_matrix_in_flux_form(A) &&
+    return A && A->shape.type == KRY_F64 && A->shape.rows > 0 && A->params.form != KRY_FLUX &&
            !A->surplus && !op->dev->team;
 }
 

@@ -92,7 +92,8 @@ static kry_status store(kryi_matrix *A, const char *who, const kryi_given *G, cl
     const bool equal = !A->format->shared || G->seen.symmetric;
     cl_mem val = NULL;
 
-    if (n.stored != type && G->seen.unfit) TRY(kryi_values_fit_single(who, A->nnz, given));
+    if (n.stored != type && G->seen.faults & KRY_SEEN_UNFIT)
+        TRY(kryi_values_fit_single(who, A->nnz, given));
     if (A->val && n.stored == A->stored && equal) { /* nothing can be said against them any more */
         if (place) return put_in_slots(A, &n, A->val);
         if (n.stored != type) return round_all(&n, A->val);
@@ -136,7 +137,8 @@ kry_status kryi_placed_update(kryi_matrix *A, const void *values)
     TRY(kryi_device_csr_pattern_of(A, &G.C));
     TRY(kryi_buffer_upload(A->dev, (size_t)A->nnz * kry_type_size(type), values, &G.C.val));
     TRY(kryi_given_look_again(&G));
-    if (!G.seen.finite) TRY(kryi_values_check(who, type, A->nnz, values)); /* which says where */
+    if (G.seen.faults & KRY_SEEN_NOT_FINITE)
+        TRY(kryi_values_check(who, type, A->nnz, values)); /* which says where */
     st = store(A, who, &G, G.C.place, values);
     if (st < 0) {
         st = kryi_matrix_change_format(A, who, values, st);

@@ -153,7 +153,7 @@ kry_status kryi_predict(const kry_device *dev, kryi_given *given, const kry_matr
     kry_status st = KRY_OK;
     const kryi_csr *host = given->host;
     const bool there = given->C.dev;
-    const int64_t most = kryi_diagonals_of_use(host, KRY_FORMAT_AUTO);
+    const int64_t most = kryi_diagonals_of_use(host);
     const kry_type stored = kryi_stored_type(host->type, params->values, &given->seen);
     int32_t **offset = &given->diagonal;
     structure S, *s = &S;

@@ -10,11 +10,27 @@ void kryi_runs_release(kryi_runs *r)
     *r = (kryi_runs){ 0 };
 }
 
-/* Begin a run at this entry of this row. In the first pass there are no arrays: only count it. */
-static void begin_run(kryi_runs *r, int64_t row, int64_t entry)
+/* Begin a run at this entry of this row, inside it or not. All runs of a row but the first leave their sums to split.cl.
+ * In the first pass there are no arrays: only count. */
+static void begin_run(kryi_runs *r, int64_t row, int64_t entry, bool inside)
 {
-    if (r->cut) r->cut[r->count] = entry, r->row[r->count] = (int32_t)row;
-    r->count++;
+    const int32_t run = (int32_t)r->count++;
+    int32_t *last;
+
+    if (!r->cut) {
+        r->splits += inside; /* or fewer: a row may have several such runs */
+        return;
+    }
+    r->cut[run] = entry;
+    r->row[run] = (int32_t)row | (inside ? INT32_MIN : 0);
+    if (!inside) return;
+    last = r->splits ? r->split + 3 * (r->splits - 1) : NULL;
+    if (last && last[0] == row) {
+        last[2] = run + 1;
+    } else {
+        last = r->split + 3 * r->splits++;
+        last[0] = (int32_t)row, last[1] = run, last[2] = run + 1;
+    }
 }
 
 static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kryi_runs *r)
@@ -28,7 +44,7 @@ static void equal_runs(const int64_t *row_ptr, int64_t rows, int64_t pieces, kry
         entry = row_ptr[row];
         if (row < rows && row_ptr[row + 1] - entry > WORTH_CUTTING && target - row > entry)
             entry = target - row < row_ptr[row + 1] ? target - row : row_ptr[row + 1] - 1;
-        begin_run(r, row, entry);
+        begin_run(r, row, entry, entry > row_ptr[row]);
     }
 }
 
@@ -50,33 +66,11 @@ static int64_t tile_end(const int64_t *row_ptr, int64_t first, int64_t rows, int
 static void tiled_runs(const int64_t *row_ptr, int64_t rows, int64_t tile, kryi_runs *r)
 {
     for (int64_t first = 0, end; first < rows; first = end) {
-        begin_run(r, first, row_ptr[first]);
+        begin_run(r, first, row_ptr[first], false);
         end = tile_end(row_ptr, first, rows, tile);
-        for (int64_t k = row_ptr[first] + tile; k < row_ptr[end]; k += tile) begin_run(r, first, k);
+        for (int64_t k = row_ptr[first] + tile; k < row_ptr[end]; k += tile)
+            begin_run(r, first, k, true);
     }
-}
-
-/* List the rows that several runs share. All runs of a row but the first leave their sums to split.cl. */
-static kry_status find_splits(kryi_runs *r, const int64_t *row_ptr)
-{
-    kry_status st = KRY_OK;
-    int64_t b, inside = 0;
-
-    for (b = 0; b < r->count; b++) inside += r->cut[b] > row_ptr[r->row[b]];
-    if (!inside) return KRY_OK;
-    TRY(kryi_alloc((size_t)inside * 3, sizeof *r->split, &r->split));
-    for (b = 0; b < r->count; b++) {
-        int32_t *last = r->split + 3 * (r->splits - 1);
-        if (r->cut[b] <= row_ptr[r->row[b]]) continue;
-        if (r->splits && last[0] == r->row[b]) {
-            last[2] = (int32_t)b + 1;
-            continue;
-        }
-        last = r->split + 3 * r->splits++;
-        last[0] = r->row[b], last[1] = (int32_t)b, last[2] = (int32_t)b + 1;
-    }
-done:
-    return st;
 }
 
 kry_status kryi_runs_create(const kry_device *dev, const int64_t *row_ptr, int64_t rows, int unroll,
@@ -87,7 +81,7 @@ kry_status kryi_runs_create(const kry_device *dev, const int64_t *row_ptr, int64
 
     *r = (kryi_runs){ 0 };
     for (int pass = 0; pass < 2; pass++) { /* count, then fill in */
-        r->count = 0;
+        r->count = r->splits = 0;
         if (dev->info.cpu_kernels)
             equal_runs(row_ptr, rows, kryi_cpu_pieces(dev, row_ptr[rows] + rows), r);
         else
@@ -97,9 +91,9 @@ kry_status kryi_runs_create(const kry_device *dev, const int64_t *row_ptr, int64
         if (pass) break;
         TRY(kryi_alloc((size_t)r->count + 1, sizeof *r->cut, &r->cut));
         TRY(kryi_alloc((size_t)r->count + 1, sizeof *r->row, &r->row));
+        TRY(kryi_alloc((size_t)r->splits * 3, sizeof *r->split, &r->split));
     }
     r->cut[r->count] = row_ptr[rows], r->row[r->count] = (int32_t)rows;
-    TRY(find_splits(r, row_ptr));
 done:
     if (st < 0) kryi_runs_release(r);
     return st;

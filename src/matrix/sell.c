@@ -320,7 +320,7 @@ kry_status kryi_sell_begin(kryi_matrix *A, kryi_stage *s, int height)
     while (1 << shift < height) shift++;
     kryi_stage_int(s, A->shape.rows);
     kryi_stage_int(s, shift);
-    kryi_stage_int(s, kryi_matrix_in_flux_form(A));
+    kryi_stage_int(s, A->params.form == KRY_FLUX);
     if (A->dev->info.cpu_kernels) return KRY_OK;
     TRY(kryi_stage_buffer(A, s, NULL));
     TRY(kryi_stage_buffer(A, s, NULL));

@@ -80,10 +80,8 @@ kry_status kryi_matrix_split_stage(kryi_matrix *A, const cl_int *split, int64_t 
                                    cl_mem partial)
 {
     kry_status st = KRY_OK;
-    kryi_stage *s;
+    kryi_stage *s = kryi_matrix_stage(A, "split", "");
 
-    if (!rows) return KRY_OK;
-    s = kryi_matrix_stage(A, "split", "");
     s->no_values = s->by_vector = true;
     kryi_stage_int(s, rows);
     TRY(kryi_stage_array(A, s, split, (size_t)rows * 3, sizeof *split));

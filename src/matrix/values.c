@@ -10,8 +10,8 @@
 
 kry_type kryi_stored_type(kry_type type, kry_values values, const kryi_seen *seen)
 {
-    const bool narrow =
-        values == KRY_VALUES_SINGLE || (values == KRY_VALUES_COMPACT && seen->singles);
+    const bool narrow = values == KRY_VALUES_SINGLE ||
+                        (values == KRY_VALUES_COMPACT && !(seen->faults & KRY_SEEN_NOT_SINGLE));
     return type == KRY_F64 && narrow ? KRY_F32 : type;
 }
 
@@ -193,8 +193,9 @@ kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row
     char *mapped = NULL;
     cl_mem there = NULL;
 
-    if (stored != type && seen->unfit) TRY(kryi_values_fit_single(who, A->nnz, sorted));
-    if (kryi_matrix_in_flux_form(A)) TRY(kryi_flux_sums(who, A, &rows, NULL, &sums));
+    if (stored != type && seen->faults & KRY_SEEN_UNFIT)
+        TRY(kryi_values_fit_single(who, A->nnz, sorted));
+    if (A->params.form == KRY_FLUX) TRY(kryi_flux_sums(who, A, &rows, NULL, &sums));
     if (A->slot || stored != type) {
         if (fresh) TRY(kryi_buffer_create_mapped(A->dev, slots * size, &there, &mapped));
         if (!mapped) TRY(kryi_alloc(slots, size, &to));

@@ -125,7 +125,7 @@ static cl_int kind_of(const kryi_matrix *A)
 {
     enum { NOTHING, ROUNDED, FLUX, CLOSED };
 
-    if (kryi_matrix_in_flux_form(A)) return A->surplus ? FLUX : CLOSED;
+    if (A->params.form == KRY_FLUX) return A->surplus ? FLUX : CLOSED;
     return A->surplus ? ROUNDED : NOTHING;
 }
 

@@ -400,7 +400,7 @@ static void expect_refusal(const arrays *a, kry_type type, const char *words)
     };
     kryi_given G = upload(&S, p);
 
-    assert_true(!G.C.dev || G.seen.unfit);
+    assert_true(!G.C.dev || (G.seen.faults & KRY_SEEN_UNFIT));
     if (G.C.dev) REFUSES(kryi_matrix_of_given(device(), &G, p, &op), KRY_ERR_ARGUMENT, words);
     REFUSES(kry_csr_create(device(), type, N, N, S.row_ptr, S.col, S.val, p, &op), KRY_ERR_ARGUMENT,
             words);

@@ -198,11 +198,11 @@ static void numbers__finite_and_singles(void **state)
     for (size_t c = 0; c < COUNT(cases); c++)
         for (int among = 0; among < 2; among++) {
             const kryi_seen seen = see(KRY_F64, cases[c].v, among);
-            assert_int_equal(seen.finite, cases[c].finite);
-            assert_int_equal(seen.singles, cases[c].singles);
-            assert_int_equal(seen.unfit, cases[c].unfit);
+            assert_int_equal(!(seen.faults & KRY_SEEN_NOT_FINITE), cases[c].finite);
+            assert_int_equal(!(seen.faults & KRY_SEEN_NOT_SINGLE), cases[c].singles);
+            assert_int_equal((seen.faults & KRY_SEEN_UNFIT) != 0, cases[c].unfit);
             const kryi_seen single = see(KRY_F32, cases[c].v, among);
-            assert_int_equal(single.finite, isfinite((float)cases[c].v));
+            assert_int_equal(!(single.faults & KRY_SEEN_NOT_FINITE), isfinite((float)cases[c].v));
         }
 }
 
