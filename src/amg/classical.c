@@ -29,11 +29,6 @@ static void work_release(work *w)
     kryi_buffer_release(w->dev, &w->near_col);
 }
 
-static kry_status create_ints(kry_device *dev, int64_t count, cl_mem *buffer)
-{
-    return kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
-}
-
 /* A row a work-item. */
 static kry_status run_rows(const work *w, const char *name, const kry_arg *args, size_t count)
 {
@@ -47,10 +42,10 @@ static kry_status work_create(const kryi_device_csr *A, const kryi_splitting *s,
     kry_device *dev = A->dev;
 
     *w = (work){ .A = A, .s = s, .dev = dev, .n = (cl_int)A->rows };
-    TRY(create_ints(dev, s->near, &w->near_col));
+    TRY(kryi_ints_create(dev, s->near, &w->near_col));
     TRY(kryi_buffer_create(dev, (size_t)s->near * kry_type_size(A->type), &w->near_val));
     TRY(kryi_buffer_create(dev, (size_t)A->rows * kryi_acc_size(dev), &w->near_sum));
-    TRY(create_ints(dev, 1, &w->unfit));
+    TRY(kryi_ints_create(dev, 1, &w->unfit));
     const kry_arg args[] = { ARG(w->n),        ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
                              ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr), ARG(w->near_col),
                              ARG(w->near_val), ARG(w->near_sum), ARG(w->unfit) };
@@ -123,7 +118,7 @@ static kry_status run_list(const work *w, int which, const char *name, const kry
     kry_arg args[MATRIX + MORE + TABLES];
     size_t count = arguments(w, more, args);
 
-    TRY(create_ints(w->dev, many << bits, &key));
+    TRY(kryi_ints_create(w->dev, many << bits, &key));
     TRY(kryi_buffer_create(w->dev, acc * (size_t)(many << bits), &weight));
     const kry_arg last[TABLES] = { ARG(list->rows), ARG(list->todo), ARG(tables),
                                    ARG(shift),      ARG(key),        ARG(weight) };
@@ -148,8 +143,8 @@ static kry_status rows_create(const work *w, rows *r)
     kry_status st = KRY_OK;
     const int64_t places = MOST * (int64_t)w->n;
 
-    TRY(create_ints(w->dev, w->n, &r->length));
-    TRY(create_ints(w->dev, places, &r->col));
+    TRY(kryi_ints_create(w->dev, w->n, &r->length));
+    TRY(kryi_ints_create(w->dev, places, &r->col));
     TRY(kryi_buffer_create(w->dev, (size_t)places * kry_type_size(w->A->type), &r->val));
 done:
     return st;
@@ -161,7 +156,7 @@ static kry_status list_rows(const work *w, const rows *r, cl_int many, kryi_spli
     kry_status st = KRY_OK;
     kryi_row_list *list = &s->lists[s->count];
 
-    TRY(create_ints(w->dev, many, &list->todo));
+    TRY(kryi_ints_create(w->dev, many, &list->todo));
     list->rows = many;
     s->count++;
     const kry_arg args[] = { ARG(w->n), ARG(r->length), ARG(list->todo), ARG(w->unfit) };

@@ -24,11 +24,6 @@ static kry_status run(const kryi_device_csr *A, const char *name, const kry_arg 
     return kryi_run(A->dev, "splitting", A->type, "", name, groups, args, count);
 }
 
-static kry_status create_ints(kry_device *dev, int64_t count, cl_mem *buffer)
-{
-    return kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
-}
-
 /* What is needed until the points are numbered. */
 typedef struct points {
     cl_mem least, state, beaten, left;
@@ -40,9 +35,9 @@ static kry_status points_create(const kryi_device_csr *A, points *p)
     kry_device *dev = A->dev;
 
     TRY(kryi_buffer_create(dev, (size_t)A->rows * kryi_acc_size(dev), &p->least));
-    TRY(create_ints(dev, A->rows, &p->state));
-    TRY(create_ints(dev, A->rows, &p->beaten));
-    TRY(create_ints(dev, 1, &p->left));
+    TRY(kryi_ints_create(dev, A->rows, &p->state));
+    TRY(kryi_ints_create(dev, A->rows, &p->beaten));
+    TRY(kryi_ints_create(dev, 1, &p->left));
 done:
     return st;
 }
@@ -109,7 +104,7 @@ kry_status kryi_splitting_create(const kryi_device_csr *A, double theta, kryi_sp
     points p = { 0 };
 
     *s = (kryi_splitting){ .dev = A->dev };
-    TRY(create_ints(A->dev, A->nnz / 32 + A->rows, &s->strong));
+    TRY(kryi_ints_create(A->dev, A->nnz / 32 + A->rows, &s->strong));
     TRY(points_create(A, &p));
     TRY(find_strong(A, theta, s, &p));
     TRY(find_points(A, s, &p));

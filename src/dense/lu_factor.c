@@ -198,9 +198,6 @@ static const lu_shape *shape_for(const lu_blocks *b, int64_t at)
     return found;
 }
 
-/* Whether blocks that begin with this row can be factored so. */
-static bool block_fits(const lu_blocks *b, int64_t at) { return shape_for(b, at); }
-
 /* Which of two arrays says where the block's rows came from. */
 static cl_int turn_of(const lu_blocks *b, int64_t at) { return at / b->panels->block % 2; }
 
@@ -279,7 +276,7 @@ static kry_status factor_block(factorisation *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
 
-    if (block_fits(&f->blocks, k0)) {
+    if (shape_for(&f->blocks, k0)) {
         f->lu->at_once++;
         return factor_at_once(&f->blocks, k0, k1 - k0);
     }
@@ -424,7 +421,7 @@ static kry_status factor_all(factorisation *f)
     const int64_t block = f->lu->params.block, n = f->lu->n, r = f->lu->r;
 
     for (int64_t k0 = 0, k1 = block < r ? block : r, k2; k0 < r; k0 = k1, k1 = k2 < r ? k2 : r) {
-        const bool apart = block_fits(&f->blocks, k0);
+        const bool apart = shape_for(&f->blocks, k0);
         k2 = n - k1 < block ? n : k1 + block;
         if (k0 == 0) TRY(factor_aside(f, k0, k1));
         TRY(follow(f, f->dev->queue, f->aside));
@@ -463,7 +460,7 @@ static kry_status factorise(kryi_lu *lu, const kry_vec *A, bool at_once, cl_int 
     TRY(kryi_buffer_create(f.dev, KRY_LU_TRIANGLE * KRY_LU_PANEL * kry_type_size(F.type),
                            &f.inverse));
     if (at_once) TRY(begin_blocks(&f.blocks, &f.panels, lu->how.block_group));
-    if (at_once && !block_fits(&f.blocks, 0)) prepare_panels(&f);
+    if (at_once && !shape_for(&f.blocks, 0)) prepare_panels(&f);
     open_aside(&f);
     TRY(factor_all(&f));
     bool panels_finished = true;

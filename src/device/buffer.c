@@ -313,10 +313,10 @@ kry_status kryi_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t by
                          "clEnqueueReadBuffer");
 }
 
-kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
+kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t bytes, void *to,
                                   cl_event *ended)
 {
-    return kryi_cl_check(dev->driver->read(dev, false, buffer, at, bytes, to, ended), __func__,
+    return kryi_cl_check(dev->driver->read(dev, false, buffer, 0, bytes, to, ended), __func__,
                          "clEnqueueReadBuffer");
 }
 

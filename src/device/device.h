@@ -36,8 +36,8 @@ typedef struct kryi_transfer {
     const void *from;
 } kryi_transfer;
 kry_status kryi_buffer_read(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to);
-/* ended: an event for kryi_event_wait, and the work so far is sent to the device. NULL: none. */
-kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t at, size_t bytes, void *to,
+/* Read from the beginning. ended: an event for kryi_event_wait, and the work so far is sent to the device. NULL: none. */
+kry_status kryi_buffer_read_later(kry_device *dev, cl_mem buffer, size_t bytes, void *to,
                                   cl_event *ended);
 kry_status kryi_buffer_copy(kry_device *dev, cl_mem from, size_t from_at, cl_mem to, size_t to_at,
                             size_t bytes); /* later */

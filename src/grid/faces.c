@@ -256,8 +256,7 @@ static kry_status copy_numbers(kryi_stencil *A, const char *what, const kryi_ste
     TRY(kryi_alloc((size_t)count, sizeof *given, &given));
     TRY(kryi_alloc((size_t)count, size, &taken));
     TRY(kryi_stencil_read(from, source, count, given));
-    TRY(kryi_numbers_convert("kry_op_convert", what, KRY_F64, given, count, factor, A->type,
-                             taken));
+    TRY(kryi_numbers_convert(what, KRY_F64, given, count, factor, A->type, taken));
     TRY(kryi_buffer_write(A->dev, to, 0, (size_t)count * size, taken));
 done:
     free(taken);

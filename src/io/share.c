@@ -24,16 +24,15 @@ static void reading_release(reader *R)
     free(R->own);
 }
 
-static bool on_ranks(const reader *R) { return kry_team_is_ranks(R->dev); }
-static int size_of(const reader *R) { return on_ranks(R) ? R->dev->team->size : 1; }
+static int size_of(const reader *R) { return kry_team_is_ranks(R->dev) ? R->dev->team->size : 1; }
 static kryi_layout *layout_of(reader *R, int rank)
 {
-    return on_ranks(R) ? &R->dev->team->part[rank]->layout : &R->dev->layout;
+    return kry_team_is_ranks(R->dev) ? &R->dev->team->part[rank]->layout : &R->dev->layout;
 }
 
 static kry_status run(reader *R, kryi_task_of_part *task)
 {
-    return on_ranks(R) ? kryi_team_run(R->dev->team, NULL, task, R) : task(R, 0);
+    return kry_team_is_ranks(R->dev) ? kryi_team_run(R->dev->team, NULL, task, R) : task(R, 0);
 }
 
 static kry_status read_task(void *user, int rank)
@@ -47,7 +46,7 @@ static kry_status send_task(void *user, int rank)
     kry_status st = KRY_OK;
     reader *R = user;
     kryi_layout *layout = layout_of(R, rank);
-    const struct kryi_team *team = on_ranks(R) ? R->dev->team : NULL;
+    const struct kryi_team *team = kry_team_is_ranks(R->dev) ? R->dev->team : NULL;
     int64_t unit = 1, chunk;
 
     if (team && team->reproducible) kryi_split_chunks(R->stretch.head.rows, 1, &unit, &chunk);
@@ -63,7 +62,8 @@ static kry_status find_cut(reader *R)
 {
     kry_status st = KRY_OK;
     const int size = size_of(R);
-    kryi_split *s = on_ranks(R) ? kryi_split_find(R->dev->team, R->stretch.head.rows) : NULL;
+    kryi_split *s =
+        kry_team_is_ranks(R->dev) ? kryi_split_find(R->dev->team, R->stretch.head.rows) : NULL;
 
     TRY(kryi_alloc((size_t)size + 1, sizeof *R->first, &R->first));
     for (int r = 0; s && r <= size; r++) R->first[r] = s->first[r < s->members ? r : s->members];
@@ -152,7 +152,7 @@ static kry_status begin_share(const reader *R, const char *who, kry_share **shar
                       .symmetry = head->symmetry,
                       .given = head->nnz,
                       .device = kry_device_retain(R->dev) };
-    if (on_ranks(R)) {
+    if (kry_team_is_ranks(R->dev)) {
         kryi_split *split;
         TRY(kryi_split_by_ranks(R->dev->team, who, S->first, S->rows, &split));
         S->cut = split;
@@ -234,7 +234,7 @@ kry_status kry_share_create(kry_device *device, int64_t n, kry_share **share)
     CHECK(n > 0, KRY_ERR_ARGUMENT, "kry_share_create: n = %lld", (long long)n);
     TRY(find_cut(&R));
     R.first[size_of(&R)] = n;
-    if (!R.cut && on_ranks(&R)) TRY(cut_by_speed(device->team, n, R.first));
+    if (!R.cut && kry_team_is_ranks(R.dev)) TRY(cut_by_speed(device->team, n, R.first));
     TRY(begin_share(&R, "kry_share_create", &made));
 done:
     return hand_out(&R, st, made, share);

@@ -112,12 +112,6 @@ static kry_status combine(const kry_op *A, kryi_combine how, double *number, siz
     return kryi_team_run(A->dev->team, NULL, combine_task, &c);
 }
 
-/* number := its sum over all ranks. Collective. */
-static kry_status add_over_ranks(const kry_op *A, double *number, size_t count)
-{
-    return combine(A, KRY_ADD, number, count);
-}
-
 static kry_status write_parts(search *F, double rounding)
 {
     kry_status st = KRY_OK;
@@ -269,7 +263,7 @@ static kry_status take(const kry_op *A, int64_t here, const kryi_null_parts *N)
     const int64_t count = select_both(N, &F.both, place);
     for (int64_t i = 0; i < here && count; i++)
         if (vector_of(N, place, i) >= 0) size[vector_of(N, place, i)]++;
-    if (kryi_op_on_ranks(A)) TRY(add_over_ranks(A, size, (size_t)count));
+    if (kryi_op_on_ranks(A)) TRY(combine(A, KRY_ADD, size, (size_t)count));
     F.constants = count == 1 && size[0] == (double)A->shape.rows;
     if (count && count < A->shape.rows && !F.constants) {
         TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, count, &V));

@@ -173,10 +173,10 @@ static kry_status start_read(kryi_poll *poll)
     size_t acc = kryi_acc_size(poll->dev);
     char *to = copy_of(poll, poll->current);
 
-    TRY(kryi_buffer_read_later(poll->dev, poll->history, 0,
+    TRY(kryi_buffer_read_later(poll->dev, poll->history,
                                (size_t)(batch->count * poll->columns) * acc,
                                to + scalars(poll) * acc, NULL));
-    TRY(kryi_buffer_read_later(poll->dev, poll->state, 0, scalars(poll) * acc, to, &batch->ready));
+    TRY(kryi_buffer_read_later(poll->dev, poll->state, scalars(poll) * acc, to, &batch->ready));
 done:
     return st;
 }

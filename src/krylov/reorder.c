@@ -182,15 +182,10 @@ done:
     return st;
 }
 
-static kry_status solve_within(void *self, const kry_vec *b, kry_vec *x, kry_result *res)
-{
-    return reordered_solve(self, b, x, res);
-}
-
 static kry_status reordered_apply(void *self, double alpha, const kry_vec *x, double beta,
                                   kry_vec *y)
 {
-    return kryi_apply_by_solve(solve_within, self, alpha, x, beta, y);
+    return kryi_apply_by_solve(reordered_solve, self, alpha, x, beta, y);
 }
 
 static kry_status reordered_update(void *self, const void *values)

@@ -196,8 +196,8 @@ static kry_status convert_far(const kryi_coupled *A, kry_type type, double facto
     TRY(kryi_csr_part(&pattern, &(kryi_csr_cut){ .rows = pattern.rows, .cols = pattern.cols }, far,
                       NULL));
     TRY(kryi_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
-    TRY(kryi_numbers_convert("kry_op_convert", "entry", A->part.far.type, A->part.far.val,
-                             A->packed.nnz, factor, type, far->val));
+    TRY(kryi_numbers_convert("entry", A->part.far.type, A->part.far.val, A->packed.nnz, factor,
+                             type, far->val));
 done:
     return st;
 }

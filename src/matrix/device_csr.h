@@ -108,6 +108,11 @@ kry_status kryi_device_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl
 /* All of C but its entries, of whose rows these are the lengths: row_ptr, and room for columns and numbers. C has dev, rows and type;
  * `what` it is, for messages. Waits. */
 kry_status kryi_device_csr_make_rows(const char *what, cl_mem length, kryi_device_csr *C);
+/* A buffer of so many int. */
+static inline kry_status kryi_ints_create(kry_device *dev, int64_t count, cl_mem *buffer)
+{
+    return kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
+}
 /* CPUs: how many groups share the rows of a matrix if each has an int of scratch for each column. */
 int64_t kryi_device_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz);
 

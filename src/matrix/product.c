@@ -7,9 +7,8 @@
 /* A product keeps what it was made of, to make its numbers again. */
 typedef struct product {
     kryi_source source;
-    kry_op *A, *B; /* retained */
-    bool galerkin; /* C = B' A B, else C = A B */
-    bool on_host;
+    kry_op *A, *B;               /* retained */
+    bool galerkin;               /* C = B' A B, else C = A B */
     kryi_device_csr left, right; /* A and B on the device */
     kryi_device_csr AB, transposed;
     cl_mem from;
@@ -195,8 +194,7 @@ static kry_status multiply(const kry_op *A, const kry_op *B, bool galerkin, kry_
     p->source.destroy = product_destroy;
     p->galerkin = galerkin;
     p->A = kry_op_retain(A), p->B = kry_op_retain(B);
-    p->on_host = is_for_host(p);
-    if (p->on_host)
+    if (is_for_host(p))
         TRY(host_create(&p, traits, C));
     else
         TRY(device_create(&p, traits, C));

@@ -291,8 +291,8 @@ kry_status kryi_matrix_convert_surplus(const kryi_matrix *A, double factor, kryi
         TRY(kryi_alloc(rows, kry_type_size(A->shape.type), &given));
         TRY(kryi_alloc(rows, kry_type_size(copy->shape.type), &sums));
         TRY(kryi_buffer_read(A->dev, A->surplus, 0, rows * kry_type_size(A->shape.type), given));
-        TRY(kryi_numbers_convert("kry_op_convert", "row sum", A->shape.type, given, A->shape.rows,
-                                 factor, copy->shape.type, sums));
+        TRY(kryi_numbers_convert("row sum", A->shape.type, given, A->shape.rows, factor,
+                                 copy->shape.type, sums));
     }
     if (A->surplus || copy->surplus) TRY(kryi_matrix_set_surplus(copy, sums));
 done:

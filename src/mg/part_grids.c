@@ -98,7 +98,7 @@ static kry_status move_numbers(const kryi_box *from, const kryi_window *window, 
     for (int s = 0; s < to->slots; s++) {
         const kry_vec x = slot_of_box(from, s);
         kry_vec y = slot_of_box(to, s);
-        TRY(kryi_window_copy(1, &x, window, 0, mine, &shell->own, &shell->own));
+        TRY(kryi_window_copy(&x, window, mine, &shell->own, &shell->own));
         TRY(kryi_shell_fill(shell, mine, &y));
     }
 done:
@@ -146,7 +146,7 @@ static kry_status collect_slot(const kry_op *A, const kryi_shell *shell, int slo
     size_t count;
 
     TRY(kry_vec_create(A->dev, A->shape.type, kryi_window_points(&shell->own), 1, &own));
-    TRY(kryi_window_copy(1, &x, &shell->window, 0, own, &shell->own, &shell->own));
+    TRY(kryi_window_copy(&x, &shell->window, own, &shell->own, &shell->own));
     TRY(kryi_vec_read_doubles(own, mine));
     TRY(kryi_layout_collect(&A->dev->layout, mine, (size_t)own->n, sizeof *mine, placed, &count));
 done:

@@ -30,7 +30,7 @@ static kry_status take(const part_transfer *t, const kry_vec *all, kry_vec *e)
 {
     *e = place_of(t, all);
     if (!t->room) return KRY_OK;
-    return kryi_window_copy(1, all, &t->coarse->window, 0, e, &t->inner, &t->inner);
+    return kryi_window_copy(all, &t->coarse->window, e, &t->inner, &t->inner);
 }
 
 /* all := what inner points are given, and the other parts' numbers. Collective among neighbours. */
@@ -39,7 +39,7 @@ static kry_status complete(const part_transfer *t, const kry_vec *given, kry_vec
     kry_status st = KRY_OK;
     const kryi_shell *c = t->coarse;
 
-    if (t->room) TRY(kryi_window_copy(1, given, &t->inner, 0, all, &c->window, &c->own));
+    if (t->room) TRY(kryi_window_copy(given, &t->inner, all, &c->window, &c->own));
     TRY(kryi_shell_refresh(c, all));
 done:
     return st;

@@ -144,15 +144,14 @@ kry_status kryi_shell_take(const kryi_shell *s, int which, const kry_vec *all, k
 {
     *mine = kryi_shell_place(s, which, all);
     if (!s->beside[which]) return KRY_OK;
-    return kryi_window_copy(1, all, &s->window, 0, mine, &s->own, &s->own);
+    return kryi_window_copy(all, &s->window, mine, &s->own, &s->own);
 }
 
 kry_status kryi_shell_fill(const kryi_shell *s, const kry_vec *mine, kry_vec *all)
 {
     kry_status st = KRY_OK;
 
-    if (mine->buffer != all->buffer)
-        TRY(kryi_window_copy(1, mine, &s->own, 0, all, &s->window, &s->own));
+    if (mine->buffer != all->buffer) TRY(kryi_window_copy(mine, &s->own, all, &s->window, &s->own));
     TRY(kryi_shell_refresh(s, all));
 done:
     return st;

@@ -220,8 +220,8 @@ int64_t kryi_window_number(const kryi_window *w, const int64_t place[3])
            w->size[0] * (place[1] - w->first[1] + w->size[1] * (place[2] - w->first[2]));
 }
 
-kry_status kryi_window_copy(double alpha, const kry_vec *x, const kryi_window *from, double beta,
-                            kry_vec *y, const kryi_window *to, const kryi_window *which)
+kry_status kryi_window_copy(const kry_vec *x, const kryi_window *from, kry_vec *y,
+                            const kryi_window *to, const kryi_window *which)
 {
     kry_device *dev = x->dev;
     const kryi_window_args w = kryi_window_args_of(which);
@@ -230,11 +230,9 @@ kry_status kryi_window_copy(double alpha, const kry_vec *x, const kryi_window *f
     const cl_int nx[] = { (cl_int)from->size[0], (cl_int)to->size[0] };
     const cl_int plane[] = { (cl_int)(from->size[0] * from->size[1]),
                              (cl_int)(to->size[0] * to->size[1]) };
-    kryi_scalar by = kryi_scalar_of(dev, alpha), old = kryi_scalar_of(dev, beta);
-    const kry_arg args[] = { ARG(w.own),    ARG(w.size[0]),   ARG(w.size[1]), ARG(begin[0]),
-                             ARG(nx[0]),    ARG(plane[0]),    ARG(begin[1]),  ARG(nx[1]),
-                             ARG(plane[1]), ARG_ACC(dev, by), ARG_VEC(x),     ARG_ACC(dev, old),
-                             ARG_VEC(y) };
+    const kry_arg args[] = { ARG(w.own),    ARG(w.size[0]), ARG(w.size[1]), ARG(begin[0]),
+                             ARG(nx[0]),    ARG(plane[0]),  ARG(begin[1]),  ARG(nx[1]),
+                             ARG(plane[1]), ARG_VEC(x),     ARG_VEC(y) };
     return kryi_run(dev, "window", x->type, "", "window_copy", kryi_groups_for(dev, x->type, w.own),
                     args, COUNT(args));
 }

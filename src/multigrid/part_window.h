@@ -50,9 +50,9 @@ int64_t kryi_cut_row(const kryi_cut *cut, const kryi_window *w, int64_t i);
 /* The number of a point in a window. */
 int64_t kryi_window_number(const kryi_window *w, const int64_t place[3]);
 
-/* y := alpha x + beta y in the points of `which`, where x has those of window `from` and y those of `to`. */
-kry_status kryi_window_copy(double alpha, const kry_vec *x, const kryi_window *from, double beta,
-                            kry_vec *y, const kryi_window *to, const kryi_window *which);
+/* y := x in the points of `which`, where x has those of window `from` and y those of `to`. */
+kry_status kryi_window_copy(const kry_vec *x, const kryi_window *from, kry_vec *y,
+                            const kryi_window *to, const kryi_window *which);
 
 /* Brings what vectors of a window have of other parts. */
 typedef struct kryi_shell {

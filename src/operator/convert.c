@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-kry_status kryi_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
-                                int64_t count, double factor, kry_type to, void *out)
+kry_status kryi_numbers_convert(const char *what, kry_type from, const void *v, int64_t count,
+                                double factor, kry_type to, void *out)
 {
     kry_status st = KRY_OK;
 
@@ -15,10 +15,10 @@ kry_status kryi_numbers_convert(const char *who, const char *what, kry_type from
         double number = factor * kryi_number_at(from, v, i);
         kryi_number_put(to, out, i, number);
         CHECK(isfinite(kryi_number_at(to, out, i)), KRY_ERR_UNSUPPORTED,
-              "%s: %s %lld is %g: too large for %s precision", who, what, (long long)i,
+              "kry_op_convert: %s %lld is %g: too large for %s precision", what, (long long)i,
               kryi_number_at(from, v, i), kry_type_name(to));
         CHECK(to == KRY_F64 || number == 0 || fabs(number) >= FLT_MIN, KRY_ERR_UNSUPPORTED,
-              "%s: %s %lld is %g: too small for %s precision", who, what, (long long)i,
+              "kry_op_convert: %s %lld is %g: too small for %s precision", what, (long long)i,
               kryi_number_at(from, v, i), kry_type_name(to));
     }
 done:

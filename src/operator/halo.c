@@ -117,8 +117,7 @@ static kry_status fetch(kryi_halo *h)
 
     if (h->out.count == 0) return KRY_OK;
     if (!h->copies.queue)
-        return kryi_buffer_read_later(h->dev, h->out.packed, 0, bytes, h->out.host,
-                                      &h->copies.ready);
+        return kryi_buffer_read_later(h->dev, h->out.packed, bytes, h->out.host, &h->copies.ready);
     TRY_CL(clEnqueueReadBuffer(h->copies.queue, h->out.packed, CL_FALSE, 0, bytes, h->out.host, 1,
                                &h->copies.packed, &h->copies.ready));
     tell(h, "read", h->copies.ready);

@@ -219,10 +219,10 @@ bool kryi_op_is_assembled(const kry_op *op);
 /* convert.c: kry_op_convert of factor S A S; *copy not NULL: it gets the numbers that A has now. */
 kry_status kryi_op_make_copy(const char *who, const kry_op *A, kry_type type, double factor,
                              const double *scale, kry_op **copy);
-/* Numbers of one type as numbers of another, in a new array: factor times v. Names the first that
+/* For kry_op_convert: numbers of one type as numbers of another, in a new array: factor times v. Names the first that
  * does not fit. */
-kry_status kryi_numbers_convert(const char *who, const char *what, kry_type from, const void *v,
-                                int64_t count, double factor, kry_type to, void *out);
+kry_status kryi_numbers_convert(const char *what, kry_type from, const void *v, int64_t count,
+                                double factor, kry_type to, void *out);
 /* z := op r and the pair (r.z, r.r) */
 kry_status kryi_op_run_dots(const kry_op *op, const kry_vec *r, kry_vec *z, kry_sum *sum);
 /* kryi_op_run_dots for a sum that has r.r as its second number already, which op may want to know. */

@@ -198,7 +198,7 @@ static kry_status launch(kryi_resident_cg *R, const kryi_cg_run *run)
 
     set_call(R, run, &c);
     TRY(kryi_barrier_launch(R->barrier, R->plug.groups, c.args, c.count));
-    TRY(kryi_buffer_read_later(R->dev, R->out, 0,
+    TRY(kryi_buffer_read_later(R->dev, R->out,
                                (size_t)(OUT_HISTORY + c.steps + 1) * kryi_acc_size(R->dev),
                                R->host_out, NULL));
     TRY(kryi_barrier_finished(R->barrier, &finished));

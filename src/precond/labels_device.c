@@ -1,4 +1,4 @@
-/* labels_device.c - labels on a GPU: Z as a matrix, and the pieces that products with Z' sum. Kernels: cl/precond/labels.cl. */
+/* labels_device.c - labels on a device: Z as a matrix, and the pieces that products with Z' sum. Kernels: cl/precond/labels.cl. */
 #include "precond/labels_device.h"
 #include "device/launch.h"
 #include "grid/stencil.h"

@@ -1,5 +1,5 @@
 /*
- * labels_device.h - sub-domains by labels on a device: what deflation is set up from on GPUs.
+ * labels_device.h - sub-domains by labels on a device.
  */
 #ifndef KRY_LABELS_DEVICE_H
 #define KRY_LABELS_DEVICE_H

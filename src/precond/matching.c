@@ -30,11 +30,6 @@ static void level_release(kry_device *dev, level *l)
     kryi_device_csr_release(&l->graph);
 }
 
-static kry_status make_ints(kry_device *dev, int64_t n, cl_mem *buffer)
-{
-    return kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), buffer);
-}
-
 /* Rounds leave few nodes without a mate whose neighbours have none either. */
 static kry_status find_mates(const level *l, cl_mem mate)
 {
@@ -44,7 +39,7 @@ static kry_status find_mates(const level *l, cl_mem mate)
     const cl_int rows = (cl_int)l->graph.rows;
     cl_mem best = NULL;
 
-    TRY(make_ints(dev, rows, &best));
+    TRY(kryi_ints_create(dev, rows, &best));
     const kry_arg begin[] = { ARG(rows), ARG(mate) };
     const kry_arg propose[] = { ARG(rows),         ARG(l->graph.row_ptr), ARG(l->graph.col),
                                 ARG(l->graph.val), ARG(l->size),          ARG(mate),
@@ -69,7 +64,7 @@ static kry_status rank_by(const level *l, const char *name, cl_mem mate, cl_mem 
     const cl_int rows = (cl_int)l->graph.rows;
     cl_mem flag = NULL;
 
-    TRY(make_ints(dev, rows, &flag));
+    TRY(kryi_ints_create(dev, rows, &flag));
     const kry_arg args[] = { ARG(rows), ARG(mate), ARG(flag) };
     TRY(run(dev, name, rows, args, COUNT(args)));
     TRY(kryi_device_csr_offsets(dev, rows, flag, rank, total));
@@ -89,7 +84,7 @@ static kry_status part_pairs(const level *l, int64_t most, cl_mem *mate)
 
     TRY(rank_by(l, "matching_pairs", *mate, &rank, &pairs));
     if (pairs <= wanted) goto done;
-    TRY(make_ints(dev, rows, &kept));
+    TRY(kryi_ints_create(dev, rows, &kept));
     const kry_arg args[] = { ARG(rows), ARG(wanted), ARG(rank), ARG(*mate), ARG(kept) };
     TRY(run(dev, "matching_part", rows, args, COUNT(args)));
     kryi_buffer_release(dev, mate);
@@ -130,12 +125,12 @@ static kry_status coarsen(level *l, int64_t most, int64_t n, cl_mem label)
     level next = { .graph = { .dev = dev } };
     int64_t count;
 
-    TRY(make_ints(dev, rows, &mate));
+    TRY(kryi_ints_create(dev, rows, &mate));
     TRY(find_mates(l, mate));
     TRY(part_pairs(l, most, &mate));
     TRY(rank_by(l, "matching_roots", mate, &number, &count));
-    TRY(make_ints(dev, rows, &coarse));
-    TRY(make_ints(dev, count, &next.size));
+    TRY(kryi_ints_create(dev, rows, &coarse));
+    TRY(kryi_ints_create(dev, count, &next.size));
     const kry_arg names[] = { ARG(rows),    ARG(mate),   ARG(number),
                               ARG(l->size), ARG(coarse), ARG(next.size) };
     TRY(run(dev, "matching_number", rows, names, COUNT(names)));
@@ -164,7 +159,7 @@ static kry_status begin(const kryi_matrix *A, level *l, cl_mem label)
     TRY(kryi_device_csr_share(&given, &l->graph));
     l->graph.type = KRY_F32;
     TRY(kryi_buffer_create(A->dev, (size_t)nnz * sizeof(float), &l->graph.val));
-    TRY(make_ints(A->dev, rows, &l->size));
+    TRY(kryi_ints_create(A->dev, rows, &l->size));
     const kry_arg edges[] = { ARG(nnz), ARG(l->graph.val) };
     const kry_arg nodes[] = { ARG(rows), ARG(l->size), ARG(label) };
     TRY(run(A->dev, "matching_edges", nnz, edges, COUNT(edges)));
@@ -183,7 +178,7 @@ kry_status kryi_labels_of_graph(const kryi_matrix *A, int64_t most, cl_mem *labe
     int64_t before;
 
     *label = NULL;
-    TRY(make_ints(A->dev, n, &found));
+    TRY(kryi_ints_create(A->dev, n, &found));
     TRY(begin(A, &l, found));
     do {
         before = l.graph.rows;

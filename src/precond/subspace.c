@@ -8,58 +8,6 @@
 
 /* ---- labels: pieces and segments ------------------------------------------------------------- */
 
-enum { PIECE = 8 }; /* as in cl/precond/deflation.cl */
-
-static int64_t piece_end(const kryi_subspace *Z, int64_t i)
-{
-    int64_t end = (i / PIECE + 1) * PIECE, j = i + 1;
-    if (end > Z->n) end = Z->n;
-    while (j < end && Z->labels[j] == Z->labels[i]) j++;
-    return j;
-}
-
-static kry_status place_pieces(const kryi_subspace *Z, kryi_pieces *p)
-{
-    kry_status st = KRY_OK;
-    const size_t count = (size_t)p->count;
-    int64_t *at = NULL;
-    cl_int *start = NULL;
-    cl_uchar *length = NULL;
-
-    TRY(kryi_alloc(count, sizeof *start, &start));
-    TRY(kryi_alloc(count, sizeof *length, &length));
-    TRY(kryi_alloc((size_t)Z->domains + 1, sizeof *at, &at));
-    memcpy(at, p->of_label, (size_t)Z->domains * sizeof *at);
-    for (int64_t i = 0, end; i < Z->n; i = end) {
-        end = piece_end(Z, i);
-        int64_t place = at[Z->labels[i]]++;
-        start[place] = (cl_int)i;
-        length[place] = (cl_uchar)(end - i);
-    }
-    TRY(kryi_buffer_upload(Z->dev, count * sizeof *start, start, &p->start));
-    TRY(kryi_buffer_upload(Z->dev, count * sizeof *length, length, &p->length));
-done:
-    free(length);
-    free(start);
-    free(at);
-    return st;
-}
-
-/* On the host. */
-static kry_status find_pieces(const kryi_subspace *Z, kryi_pieces *p)
-{
-    kry_status st = KRY_OK;
-
-    *p = (kryi_pieces){ 0 };
-    TRY(kryi_alloc((size_t)Z->domains + 1, sizeof *p->of_label, &p->of_label));
-    for (int64_t i = 0; i < Z->n; i = piece_end(Z, i)) p->of_label[Z->labels[i] + 1]++;
-    for (int64_t s = 0; s < Z->domains; s++) p->of_label[s + 1] += p->of_label[s];
-    p->count = p->of_label[Z->domains];
-    TRY(place_pieces(Z, p));
-done:
-    return st;
-}
-
 /* Sub-domains of up to 256 pieces are one segment each. Larger ones are cut into several, so that a few
  * sub-domains keep the whole device busy. */
 static int64_t pieces_per_segment(const kryi_pieces *p)
@@ -120,26 +68,6 @@ done:
     return st;
 }
 
-static bool narrow(const kryi_subspace *Z) { return kryi_labels_are_narrow(Z->domains); }
-
-static kry_status upload_labels(kryi_subspace *Z)
-{
-    kry_status st = KRY_OK;
-    cl_ushort *small = NULL;
-    size_t count = (size_t)Z->n;
-
-    if (narrow(Z)) {
-        TRY(kryi_alloc(count, sizeof *small, &small));
-        for (size_t i = 0; i < count; i++) small[i] = (cl_ushort)Z->labels[i];
-        TRY(kryi_buffer_upload(Z->dev, count * sizeof *small, small, &Z->label));
-    } else {
-        TRY(kryi_buffer_upload(Z->dev, count * sizeof *Z->labels, Z->labels, &Z->label));
-    }
-done:
-    free(small);
-    return st;
-}
-
 /* Work-items for each segment: so many that each has a piece on average, or more. */
 static int tile_of(const kryi_subspace *Z)
 {
@@ -160,8 +88,8 @@ static kry_status make_kernels(kryi_subspace *Z)
     return kryi_kernels_get(Z->dev, "deflation", Z->type, defines, all, COUNT(all));
 }
 
-/* label: as given, on the device. */
-static kry_status prepare_on_device(kryi_subspace *Z, cl_mem label, kryi_pieces *p)
+/* The pieces and Z->label. label: as given, on the device; NULL: only the host has them. */
+static kry_status prepare_labels(kryi_subspace *Z, cl_mem label, kryi_pieces *p)
 {
     kry_status st = KRY_OK;
     cl_mem given = NULL;
@@ -173,16 +101,6 @@ static kry_status prepare_on_device(kryi_subspace *Z, cl_mem label, kryi_pieces 
     TRY(kryi_labels_store(Z->dev, Z->n, Z->domains, label, &Z->label));
 done:
     kryi_buffer_release(Z->dev, &given);
-    return st;
-}
-
-static kry_status prepare_by_host(kryi_subspace *Z, kryi_pieces *p)
-{
-    kry_status st = KRY_OK;
-
-    TRY(find_pieces(Z, p));
-    TRY(upload_labels(Z));
-done:
     return st;
 }
 
@@ -207,8 +125,7 @@ static kry_status take_labels(const kryi_subdomains *s, kryi_subspace *Z)
         TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->per, &Z->modes));
         TRY(kryi_vec_write_doubles(Z->modes, s->modes));
     }
-    /* The host is as fast as other CPUs. */
-    TRY(Z->dev->info.cpu_kernels ? prepare_by_host(Z, &p) : prepare_on_device(Z, s->label, &p));
+    TRY(prepare_labels(Z, s->label, &p));
     Z->piece_count = (double)p.count;
     Z->piece_start = p.start, Z->piece_length = p.length, p.start = p.length = NULL;
     TRY(kryi_buffer_create(Z->dev, (size_t)Z->k * kry_type_size(Z->type), &Z->kept));
@@ -387,5 +304,5 @@ double kryi_subspace_correct_bytes(const kryi_subspace *Z)
     double number = (double)kry_type_size(Z->type), n = (double)Z->n, k = (double)Z->k;
     if (Z->vectors) return (n * k + 4 * n) * number;
     double modes = Z->modes ? (Z->per + 2) * n * number : 0;
-    return n * (3 * number + (narrow(Z) ? 2 : 4)) + k * number + modes;
+    return n * (3 * number + (kryi_labels_are_narrow(Z->domains) ? 2 : 4)) + k * number + modes;
 }

@@ -218,8 +218,6 @@ static kry_status norm2_here(void *user, int rank)
     return kry_vec_norm2(&x, &s->number);
 }
 
-static bool on_ranks(const kry_vec *x) { return kry_team_is_ranks(x->dev); }
-
 static kry_status sum_on_ranks(const char *who, kryi_task_of_part *task, dot_args *s,
                                double *number)
 {
@@ -257,7 +255,8 @@ kry_status kry_vec_dot(const kry_vec *x, const kry_vec *y, double *dot)
     TRY(GIVEN(dot));
     *dot = 0;
     TRY(kryi_vec_check_alike("kry_vec_dot", x, y));
-    if (on_ranks(x)) return sum_on_ranks("kry_vec_dot", dot_here, &(dot_args){ x, y, 0 }, dot);
+    if (kry_team_is_ranks(x->dev))
+        return sum_on_ranks("kry_vec_dot", dot_here, &(dot_args){ x, y, 0 }, dot);
     bool packed = kryi_vec_is_packed(x) && kryi_vec_is_packed(y);
     if (!packed || (x->k > 1 && reproducible(x))) return dot_of_columns(x, y, dot);
     if (x->split) return dot_of_parts(x, y, dot);
@@ -298,7 +297,7 @@ done:
 kry_status kry_vec_norm2(const kry_vec *x, double *norm)
 {
     kry_status st = GIVEN(x, norm);
-    if (st >= 0 && on_ranks(x))
+    if (st >= 0 && kry_team_is_ranks(x->dev))
         return sum_on_ranks("kry_vec_norm2", norm2_here, &(dot_args){ x, x, 0 }, norm);
     if (st >= 0) st = kry_vec_dot(x, x, norm);
     if (st < 0) return st;
