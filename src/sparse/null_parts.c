@@ -20,7 +20,9 @@ kryi_row_total kryi_row_total_of(const int64_t *row_ptr, const double *val, int6
 
 bool kryi_row_total_is_zero(const kryi_row_total *t, double rounding)
 {
-    return fabs(t->sum) <= (rounding + (double)t->count * DBL_EPSILON) * t->size;
+    /* Of a size beyond double, nothing is known. */
+    return isfinite(t->size) &&
+           fabs(t->sum) <= (rounding + (double)t->count * DBL_EPSILON) * t->size;
 }
 
 /* The row that stands for the part of row i, its least one; on the way, rows are hung to those above the ones they hang

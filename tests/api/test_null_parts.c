@@ -303,6 +303,20 @@ static void find__too_many(void **state)
     free(x), free(b), free(a);
 }
 
+/* A regular matrix: a row's sizes add up to infinity, which nothing exceeds. */
+static void find__none_where_sums_overflow(void **state)
+{
+    const kry_type type = type_of(state);
+    const double most = type == KRY_F32 ? FLT_MAX : DBL_MAX,
+                 a[] = { most, most / 16, most / 16, most };
+    kry_op *A = matrix_of(device(), type, a, 2);
+    kry_vec *V = NULL;
+
+    OK(kry_op_find_null_space(A, &V));
+    assert_null(V);
+    kry_op_release(&A);
+}
+
 /* Singular, regular, singular again with an empty row: the same solver. */
 static void update__comes_and_goes(void **state)
 {
@@ -353,8 +367,13 @@ static void update__comes_and_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(solve__what_nobody_said), BOTH(solve__on_a_team), BOTH(solve__nobody_looks),
-        BOTH(find__vectors),           BOTH(find__too_many),   BOTH(update__comes_and_goes),
+        BOTH(solve__what_nobody_said),
+        BOTH(solve__on_a_team),
+        BOTH(solve__nobody_looks),
+        BOTH(find__vectors),
+        BOTH(find__too_many),
+        BOTH(update__comes_and_goes),
+        BOTH(find__none_where_sums_overflow),
     };
     return cmocka_run_group_tests_name("null_parts", tests, keep_profile, restore_profile);
 }
