@@ -104,20 +104,24 @@ done:
     return st;
 }
 
+bool kryi_residual_has_range(const kry_device *dev, double norm)
+{
+    return norm == 0 || (norm > least_norm(dev) && norm < largest_norm(dev));
+}
+
 kry_status kryi_residual_begin(kryi_residual *R, const kry_vec *b, double *norm,
                                double *inconsistent)
 {
     kry_status st = KRY_OK;
-    const double least = least_norm(b->dev), most = largest_norm(b->dev);
 
     R->count = 0, R->measures = R->unpins = false;
     TRY(kryi_residual_check_null(R));
     TRY(kryi_residual_norm(R, b, norm));
     if (!isfinite(*norm)) TRY(find_not_finite(b));
-    CHECK(*norm == 0 || (*norm > least && *norm < most), KRY_ERR_ARGUMENT,
+    CHECK(kryi_residual_has_range(b->dev, *norm), KRY_ERR_ARGUMENT,
           "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
           "system",
-          *norm, least, most);
+          *norm, least_norm(b->dev), largest_norm(b->dev));
     TRY(kryi_null_space_measure(null_space_of(R), b, inconsistent));
     R->along = *inconsistent;
 done:

@@ -50,6 +50,8 @@ kry_status kryi_residual_centre_guess(kryi_residual *R, const kry_vec *b, kry_ve
  * before and after. r: room. Waits. */
 kry_status kryi_residual_centre(kryi_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r,
                                 double target, double *norm);
+/* Whether a solve takes a right-hand side of this norm: its square can be summed. */
+bool kryi_residual_has_range(const kry_device *dev, double norm);
 /* ||v||, which may be of any size. Waits. */
 kry_status kryi_residual_norm(kryi_residual *R, const kry_vec *v, double *norm);
 /* ||A||, from below, by a few steps of the power method. v: room. Waits. */

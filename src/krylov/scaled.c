@@ -64,6 +64,7 @@ typedef struct scaled {
     double norm_b, target; /* of the x that was measured last */
     double relative;       /* target / ||b||, of the guess */
     double wanted;         /* of ||R r||: the target of the first round */
+    double rest;           /* ||R r|| of the x that was measured last: ||b|| of the next round */
     double unit;           /* ||b|| / ||R b||: residuals of B's system are shown in units of b */
     double start;          /* seconds */
     int64_t before;        /* iterations of earlier rounds */
@@ -233,17 +234,17 @@ done:
 static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, distances *d)
 {
     kry_status st = KRY_OK;
-    double unit, scaled_norm, by_rows, size;
+    double unit, by_rows, size;
 
     TRY(kryi_residual_compute(&S->residual, b, x, S->r, &d->residual, &unit));
     TRY(kryi_residual_norm(&S->residual, x, &size));
     S->target = kryi_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
     TRY(kry_vec_mul(1, S->E.R, S->r, 0, S->b));
-    TRY(kryi_residual_norm(&S->residual, S->b, &scaled_norm));
+    TRY(kryi_residual_norm(&S->residual, S->b, &S->rest));
     TRY(kry_vec_mul(1, S->E.by_row, S->r, 0, S->r));
     TRY(kryi_residual_norm(&S->residual, S->r, &by_rows));
     d->given = d->residual / S->target;
-    d->scaled = scaled_norm / (1.01 * S->wanted); /* whose roundoff was another */
+    d->scaled = S->rest / (1.01 * S->wanted); /* whose roundoff was another */
     d->rows = by_rows > 0 ? by_rows / (S->relative * size) : 0;
     d->most = fmax(d->given, fmax(d->scaled, d->rows)); /* NaN: the others */
     const bool proves = S->stop.test == KRY_STOP_NEVER || d->residual == 0 ||
@@ -335,19 +336,6 @@ done:
     return st;
 }
 
-/* x goes back to what it was before the last round, and so does S->b. Waits. */
-static kry_status go_back(scaled *S, const kry_vec *b, const distances *before, distances *d)
-{
-    kry_status st = KRY_OK;
-
-    TRY(kry_vec_copy(S->earlier, S->caller_x));
-    TRY(measure_x(S, b, S->caller_x, d));
-    *d = *before;
-    S->check[S->rounds - 1].residual = d->residual;
-done:
-    return st;
-}
-
 static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_result *res)
 {
     kry_status st = KRY_OK, status = KRY_OK;
@@ -358,6 +346,7 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
 
     TRY(run_round(S, b, S->relative, &status, res, &d));
     while (stagnant < 2 && status == KRY_OK && !(d.most <= 1) && S->rounds < ROUNDS &&
+           kryi_residual_has_range(S->E.A->dev, S->rest) &&
            (!S->max_iter || S->before < S->max_iter)) {
         /* ||R r|| may fall while what is wanted of small rows does not: then as far as it goes. */
         const double share = stagnant ? finest : fmax(0.2 / d.most, finest);
@@ -366,7 +355,12 @@ static kry_status solve_rounds(scaled *S, const kry_vec *b, kry_vec *x, kry_resu
         TRY(kry_vec_fill(S->y, 0)); /* S->b is R (b - A x) */
         TRY(run_round(S, b, share, &status, res, &d));
         stagnant = d.most <= 0.5 * before.most ? 0 : stagnant + 1;
-        if (!(d.most <= before.most)) TRY(go_back(S, b, &before, &d));
+        if (!(d.most <= before.most)) { /* x goes back to what it was before this round */
+            TRY(kry_vec_copy(S->earlier, x));
+            TRY(measure_x(S, b, x, &d)); /* and so does S->b */
+            d = before;
+            S->check[S->rounds - 1].residual = d.residual;
+        }
     }
     end_rounds(S, status, &d, res);
     res->row_span = S->E.row_span, res->column_span = S->E.column_span;

@@ -20,7 +20,6 @@ kryi_row_total kryi_row_total_of(const int64_t *row_ptr, const double *val, int6
 
 bool kryi_row_total_is_zero(const kryi_row_total *t, double rounding)
 {
-    /* Of a size beyond double, nothing is known. */
     return isfinite(t->size) &&
            fabs(t->sum) <= (rounding + (double)t->count * DBL_EPSILON) * t->size;
 }

@@ -507,6 +507,31 @@ static void solve__further(void **state)
     matrix_release(&A);
 }
 
+/* What is left of b, times R, is too small for another solve: no failure, but as far as it went. */
+static void solve__no_further(void **state)
+{
+    (void)state;
+    enum { FEW = 3 };
+    static const int64_t row_ptr[] = { 0, 3, 6, 9 };
+    static const int32_t col[] = { 0, 1, 2, 0, 1, 2, 0, 1, 2 };
+    const double a = 1e264, val[] = { 2.2 * a,  0.8 * a, 0.4 * a,  0.8 * a, 2.3 * a,
+                                      -0.3 * a, 0.4 * a, -0.3 * a, 1.4 * a };
+    const double b[FEW] = { 0.51, -0.095, 0.13 };
+    double x[FEW] = { 0 };
+    kry_op *op, *S;
+    kry_result res;
+
+    if (acc_type() != KRY_F64) SKIP("no double");
+    OK(kry_csr_create(device(), KRY_F64, FEW, FEW, row_ptr, col, val, NULL, &op));
+    OK(kry_solver_create(op, "method=pcg precond=jacobi equilibrate=on atol=1e-40", NULL, NULL,
+                         &S));
+    OK(kry_solve_host(S, b, x, &res) < 0 ? KRY_ERR_ARGUMENT : KRY_OK);
+    assert_true(res.true_residual <= 1e-14 * res.norm_b);
+    assert_true(fabs(x[0]) > 0);
+    kry_op_release(&S);
+    kry_op_release(&op);
+}
+
 static void create__refuses(void **state)
 {
     const kry_type type = type_of(state);
@@ -593,10 +618,15 @@ static void create__refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(solve__rows),      BOTH(solve__columns),
-        BOTH(solve__symmetric), BOTH(solve__penalties),
-        BOTH(solve__warns),     BOTH(solve__in_the_numbers_of_the_caller),
-        BOTH(solve__ends),      cmocka_unit_test(solve__further),
+        BOTH(solve__rows),
+        BOTH(solve__columns),
+        BOTH(solve__symmetric),
+        BOTH(solve__penalties),
+        BOTH(solve__warns),
+        BOTH(solve__in_the_numbers_of_the_caller),
+        BOTH(solve__ends),
+        cmocka_unit_test(solve__further),
+        cmocka_unit_test(solve__no_further),
         BOTH(create__refuses),
     };
     return cmocka_run_group_tests_name("scaled", tests, keep_profile, restore_profile);
