@@ -2,13 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-kry_status kryi_allocate(size_t count, size_t size, void *address_of_pointer)
+kry_status kryi_allocate(uint64_t count, size_t size, void *address_of_pointer)
 {
-    void *p = calloc(count ? count : 1, size);
+    const size_t items = (size_t)count;
+    void *p = items != count ? NULL : calloc(items ? items : 1, size);
 
     memcpy(address_of_pointer, &p, sizeof p);
     /* cppcheck-suppress memleak ; the caller has it now */
-    return p ? KRY_OK : kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
+    return p ? KRY_OK
+             : kry_fail(KRY_ERR_MEMORY, "no host memory for %llu x %zu bytes",
+                        (unsigned long long)count, size);
 }
 
 kry_status kryi_take_params(const char *who, const char *macro, const void *given, void *mine,

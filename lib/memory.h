@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Zeroed memory. */
-kry_status kryi_allocate(size_t count, size_t size, void *address_of_pointer);
+kry_status kryi_allocate(uint64_t count, size_t size, void *address_of_pointer);
 /* mine := the struct of parameters `given`, which is not NULL, and 0 in fields that an earlier header of the caller's did not
  * have yet. Refused is what `macro` did not make, and what a later header did.
  *   size  of mine */

@@ -27,8 +27,8 @@ kry_status kryi_problem_make_rows(kryi_problem_row *row, const void *self, bool 
     for (int64_t i = 0; i < of.rows; i++)
         A->row_ptr[i + 1] = A->row_ptr[i] + row(self, of.first + i, NULL, NULL);
     const int64_t nnz = A->row_ptr[of.rows];
-    TRY(kryi_allocate((size_t)nnz, sizeof *A->col, &A->col));
-    TRY(kryi_allocate((size_t)nnz, sizeof(double), &A->val));
+    TRY(kryi_allocate((uint64_t)nnz, sizeof *A->col, &A->col));
+    TRY(kryi_allocate((uint64_t)nnz, sizeof(double), &A->val));
     for (int64_t i = 0; i < of.rows; i++)
         row(self, of.first + i, A->col + A->row_ptr[i], values ? A->val + A->row_ptr[i] : NULL);
 done:
@@ -124,7 +124,7 @@ static kry_status take_rows(kryi_problem_csr *A, kry_share *S)
     kry_status st = KRY_OK;
     const int64_t nnz = A->row_ptr[A->rows];
 
-    TRY(kryi_allocate((size_t)nnz, sizeof *S->col, &S->col));
+    TRY(kryi_allocate((uint64_t)nnz, sizeof *S->col, &S->col));
     for (int64_t e = 0; e < nnz; e++) S->col[e] = A->col[e];
     S->row_ptr = A->row_ptr, S->val = A->val;
     A->row_ptr = NULL, A->val = NULL;

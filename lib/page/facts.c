@@ -32,7 +32,7 @@ static kry_status sort_diagonals(const kryi_host_matrix *A, int64_t *all, int64_
     kry_status st = KRY_OK;
     int64_t *diagonal = NULL, e = 0;
 
-    TRY(kryi_allocate((size_t)A->nnz, sizeof *diagonal, &diagonal));
+    TRY(kryi_allocate((uint64_t)A->nnz, sizeof *diagonal, &diagonal));
     for (int64_t i = 0; i < A->rows; i++)
         for (; e < A->row_ptr[i + 1]; e++) diagonal[e] = A->place[A->col[e]] - (int64_t)A->place[i];
     qsort(diagonal, (size_t)A->nnz, sizeof *diagonal, ascending);
@@ -54,7 +54,7 @@ static kry_status count_diagonals(const kryi_host_matrix *A, int64_t *all, int64
     int64_t places = A->rows + A->cols;
     *all = *upper = 0;
     if (A->place) return sort_diagonals(A, all, upper);
-    TRY(kryi_allocate((size_t)places, 1, &seen));
+    TRY(kryi_allocate((uint64_t)places, 1, &seen));
     for (int64_t i = 0; i < A->rows; i++)
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++)
             seen[A->col[e] - i + A->rows] = 1;

@@ -10,8 +10,8 @@ kry_status kryi_host_matrix_create(int64_t rows, int64_t cols, int64_t nnz, kryi
     kry_status st = KRY_OK;
     *A = (kryi_host_matrix){ .rows = rows, .cols = cols, .nnz = nnz };
     TRY(kryi_allocate((size_t)rows + 1, sizeof(int64_t), &A->row_ptr));
-    TRY(kryi_allocate((size_t)nnz, sizeof(int32_t), &A->col));
-    TRY(kryi_allocate((size_t)nnz, sizeof(double), &A->val));
+    TRY(kryi_allocate((uint64_t)nnz, sizeof(int32_t), &A->col));
+    TRY(kryi_allocate((uint64_t)nnz, sizeof(double), &A->val));
 done:
     return st;
 }

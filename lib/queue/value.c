@@ -75,7 +75,7 @@ static kry_status copy_across(const kry_vec *x, kry_device *dev, kry_vec **copy)
 
     const int64_t n = kry_vec_rows(x), k = kry_vec_cols(x);
     const kry_type type = kry_vec_type(x);
-    TRY(kryi_allocate((size_t)(n * k), kry_type_size(type), &host));
+    TRY(kryi_allocate((uint64_t)(n * k), kry_type_size(type), &host));
     TRY(kry_vec_create(dev, type, n, k, &v));
     TRY(kry_vec_read(x, host));
     TRY(kry_vec_write(v, host));

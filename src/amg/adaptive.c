@@ -58,7 +58,7 @@ static kry_status constants(const char *who, const kry_op *A, const kry_amg_para
     TRY(kryi_rows_read(who, A, &rows));
     const int block = kryi_amg_look(A, &rows, p).block;
     TRY(kryi_amg_check_nodes(who, n, block));
-    TRY(kryi_alloc((size_t)(n * block), sizeof *columns, &columns));
+    TRY(kryi_alloc((uint64_t)(n * block), sizeof *columns, &columns));
     for (int64_t i = 0; i < n; i++) columns[i % block * n + i] = 1;
     TRY(kry_vec_create(A->dev, A->shape.type, n, block, v));
     TRY(kryi_vec_write_doubles(*v, columns));

@@ -13,9 +13,9 @@ static kry_status find_columns(const kryi_device_csr *A, bool squared, cl_mem d,
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows, of_blocks = squared;
 
-    TRY(kryi_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->col));
-    TRY(kryi_buffer_create(A->dev, (size_t)G->nnz * sizeof(cl_int), &G->place));
-    TRY(kryi_buffer_create(A->dev, (size_t)G->nnz * sizeof(double), &G->val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)G->nnz * sizeof(cl_int), &G->col));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)G->nnz * sizeof(cl_int), &G->place));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)G->nnz * sizeof(double), &G->val));
     const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
                              ARG(A->col), ARG(A->val),    ARG(d),     ARG(G->row_ptr),
                              ARG(G->col), ARG(G->place) };
@@ -34,7 +34,7 @@ kry_status kryi_strength(const kryi_device_csr *A, bool squared, cl_mem d, doubl
     cl_mem length = NULL;
 
     *G = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
-    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->rows * sizeof(cl_int), &length));
     const kry_arg args[] = { ARG(rows),   ARG(of_blocks), ARG(bound), ARG(A->row_ptr),
                              ARG(A->col), ARG(A->val),    ARG(d),     ARG(length) };
     TRY(kryi_device_rows(A->dev, stem, "graph_lengths", A->rows, args, COUNT(args)));

@@ -137,7 +137,7 @@ static kry_status take_given(const char *who, const kry_vec *v, int64_t n, doubl
     kry_status st = KRY_OK;
     double *columns = NULL;
 
-    TRY(kryi_alloc((size_t)(n * v->k), sizeof *columns, &columns));
+    TRY(kryi_alloc((uint64_t)(n * v->k), sizeof *columns, &columns));
     TRY(kryi_vec_read_doubles(v, columns));
     for (int64_t j = 0; j < v->k; j++)
         for (int64_t i = 0; i < n; i++) {
@@ -157,7 +157,7 @@ kry_status kryi_amg_take_vectors(const kryi_amg_sight *s, int64_t n, const kryi_
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_alloc((size_t)(n * c->vectors), sizeof **B, B));
+    TRY(kryi_alloc((uint64_t)(n * c->vectors), sizeof **B, B));
     if (s->given)
         TRY(take_given(c->who, s->given, n, *B));
     else

@@ -43,8 +43,8 @@ static kry_status work_create(const kryi_device_csr *A, const kryi_splitting *s,
 
     *w = (work){ .A = A, .s = s, .dev = dev, .n = (cl_int)A->rows };
     TRY(kryi_ints_create(dev, s->near, &w->near_col));
-    TRY(kryi_buffer_create(dev, (size_t)s->near * kry_type_size(A->type), &w->near_val));
-    TRY(kryi_buffer_create(dev, (size_t)A->rows * kryi_acc_size(dev), &w->near_sum));
+    TRY(kryi_buffer_create(dev, (uint64_t)s->near * kry_type_size(A->type), &w->near_val));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->rows * kryi_acc_size(dev), &w->near_sum));
     TRY(kryi_ints_create(dev, 1, &w->unfit));
     const kry_arg args[] = { ARG(w->n),        ARG(A->row_ptr),  ARG(A->col),      ARG(A->val),
                              ARG(s->strong),   ARG(s->number),   ARG(s->near_ptr), ARG(w->near_col),
@@ -145,7 +145,7 @@ static kry_status rows_create(const work *w, rows *r)
 
     TRY(kryi_ints_create(w->dev, w->n, &r->length));
     TRY(kryi_ints_create(w->dev, places, &r->col));
-    TRY(kryi_buffer_create(w->dev, (size_t)places * kry_type_size(w->A->type), &r->val));
+    TRY(kryi_buffer_create(w->dev, (uint64_t)places * kry_type_size(w->A->type), &r->val));
 done:
     return st;
 }

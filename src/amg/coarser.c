@@ -18,7 +18,7 @@ kry_status kryi_device_diagonal(const kryi_device_csr *A, cl_mem *d)
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)A->rows;
 
-    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(double), d));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->rows * sizeof(double), d));
     const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(*d) };
     TRY(kryi_device_rows(A->dev, stem, "coarser_diagonal", A->rows, args, COUNT(args)));
 done:
@@ -73,7 +73,7 @@ static kry_status mirror(const kryi_device_csr *A)
     cl_mem next = NULL;
 
     if (dev->info.cpu_kernels)
-        TRY(kryi_buffer_create(dev, (size_t)(groups * A->rows) * sizeof(cl_int), &next));
+        TRY(kryi_buffer_create(dev, (uint64_t)(groups * A->rows) * sizeof(cl_int), &next));
     const kry_arg args[] = { ARG(rows), ARG(A->row_ptr), ARG(A->col), ARG(A->val), ARG(next) };
     if (next)
         TRY(kryi_run(dev, stem, KRY_F64, "", "coarser_mirror", groups, args, COUNT(args)));
@@ -124,7 +124,7 @@ kry_status kryi_device_regularise(const char *who, int level, double rounding, c
     basis b = { .fine = fine };
 
     TRY(kryi_device_diagonal(A, &b.coarse));
-    TRY(kryi_buffer_create(dev, (size_t)A->rows * sizeof(cl_int), &b.alone));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->rows * sizeof(cl_int), &b.alone));
     TRY(kryi_buffer_create(dev, sizeof nothing, &b.found));
     TRY(kryi_buffer_write_later(dev, b.found, 0, sizeof nothing, nothing));
     TRY(look(R, A, rounding, &b, found));
@@ -175,7 +175,7 @@ done:
 
 static kry_status make_room(kryi_device_csr *A)
 {
-    return kryi_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(A->type), &A->val);
+    return kryi_buffer_create(A->dev, (uint64_t)A->nnz * kry_type_size(A->type), &A->val);
 }
 
 kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,

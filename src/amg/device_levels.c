@@ -324,7 +324,7 @@ kry_status kryi_device_levels_renew(kryi_device_levels *L, const kryi_csr *rows)
     for (int i = 1; i < L->count; i++) {
         const level *from = &L->level[i - 1];
         kryi_device_csr *P = &L->level[i].to.P;
-        TRY(kryi_buffer_create(P->dev, (size_t)P->nnz * kry_type_size(P->type), &P->val));
+        TRY(kryi_buffer_create(P->dev, (uint64_t)P->nnz * kry_type_size(P->type), &P->val));
         TRY(L->by->update(&from->to.A, from->kept, P));
         TRY(kryi_device_coarser_again(L->who, i, L->matrix->shape.type, &from->to.A,
                                       &L->level[i].to));

@@ -337,7 +337,7 @@ static kry_status tell_vectors(const double *B, int64_t m, kry_op *A)
     double *columns = NULL;
     kry_vec *v = NULL;
 
-    TRY(kryi_alloc((size_t)(n * m), sizeof *columns, &columns));
+    TRY(kryi_alloc((uint64_t)(n * m), sizeof *columns, &columns));
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++) columns[j * n + i] = B[i * m + j];
     TRY(kry_vec_create(A->dev, A->shape.type, n, m, &v));

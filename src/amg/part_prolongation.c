@@ -126,8 +126,8 @@ static kry_status mark_own(const kryi_csr *A, padding p, const kryi_device_csr *
     kry_status st = KRY_OK;
     cl_int *place = NULL;
 
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof **strong, strong));
-    TRY(kryi_alloc((size_t)F->nnz, sizeof *place, &place));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(A), sizeof **strong, strong));
+    TRY(kryi_alloc((uint64_t)F->nnz, sizeof *place, &place));
     if (F->place) TRY(kryi_buffer_read(F->dev, F->place, 0, (size_t)F->nnz * sizeof *place, place));
     for (int64_t f = 0; f < F->nnz; f++) {
         const int64_t e = (F->place ? place[f] : f) - p.before;
@@ -149,7 +149,7 @@ static kry_status mark_far(const kryi_dist *A, double theta, int block, bool **f
     if (!(theta > 0) || block > 1) return KRY_OK;
     TRY(kryi_part_diagonals(A, &d));
     const double *theirs = d + F->rows;
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(F), sizeof **far, far));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(F), sizeof **far, far));
     for (int64_t i = 0; i < F->rows; i++)
         for (int64_t e = F->row_ptr[i]; e < F->row_ptr[i + 1]; e++)
             (*far)[e] = a[e] * a[e] >= theta * theta * (d[i] * theirs[F->col[e]]);

@@ -26,7 +26,7 @@ static kry_status node_pattern(const kryi_device_csr *A, int block, bool nodes_a
     *N = (kryi_device_csr){ .dev = A->dev, .rows = rows, .nnz = A->rows, .type = A->type };
     N->cols = nodes_are_rows ? A->rows : nodes;
     TRY(kryi_buffer_create(A->dev, ((size_t)rows + 1) * sizeof(cl_int), &N->row_ptr));
-    TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(cl_int), &N->col));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)N->nnz * sizeof(cl_int), &N->col));
     const kry_arg args[] = { ARG(rows), ARG(of), ARG(N->row_ptr), ARG(N->col) };
     TRY(kryi_device_rows(A->dev, "nodes", name, rows, args, COUNT(args)));
 done:
@@ -46,7 +46,7 @@ static kry_status norms_of_nodes(const kryi_device_csr *A, int block, kryi_devic
     TRY(node_pattern(A, block, false, &right));
     TRY(kryi_device_csr_product(&pattern, &right, false, &half));
     TRY(kryi_device_csr_product(&left, &half, false, N));
-    TRY(kryi_buffer_create(A->dev, (size_t)N->nnz * sizeof(double), &N->val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)N->nnz * sizeof(double), &N->val));
     const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
                              ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };
     TRY(kryi_device_rows(A->dev, "nodes", "nodes_norms", nodes, args, COUNT(args)));
@@ -68,13 +68,13 @@ static kry_status entries_of_nodes(const kryi_device_csr *A, int block, const kr
     cl_mem length = NULL;
 
     *F = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
-    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows),       ARG(of),     ARG(A->row_ptr), ARG(A->col),
                                 ARG(G->row_ptr), ARG(G->col), ARG(length) };
     TRY(kryi_device_rows(A->dev, "nodes", "nodes_lengths", rows, lengths, COUNT(lengths)));
     TRY(kryi_device_csr_offsets(A->dev, A->rows, length, &F->row_ptr, &F->nnz));
-    TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->col));
-    TRY(kryi_buffer_create(A->dev, (size_t)F->nnz * sizeof(cl_int), &F->place));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)F->nnz * sizeof(cl_int), &F->col));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)F->nnz * sizeof(cl_int), &F->place));
     const kry_arg args[] = { ARG(rows),       ARG(of),         ARG(A->row_ptr),
                              ARG(A->col),     ARG(G->row_ptr), ARG(G->col),
                              ARG(F->row_ptr), ARG(F->col),     ARG(F->place) };
@@ -96,7 +96,7 @@ static kry_status ones(const kryi_aggregates *g, kryi_device_csr *T)
     cl_mem length = NULL;
 
     *T = (kryi_device_csr){ .dev = dev, .rows = rows, .cols = g->count, .type = KRY_F64 };
-    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(dev, (uint64_t)rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows), ARG(g->of_node), ARG(length) };
     TRY(kryi_device_rows(dev, stem, "tentative_lengths", rows, lengths, COUNT(lengths)));
     TRY(kryi_device_csr_make_rows("a prolongation", length, T));
@@ -170,10 +170,10 @@ kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, cl_mem B, 
     *C = NULL;
     *T = (kryi_device_csr){ .dev = dev, .rows = n, .cols = g->count * m, .type = KRY_F64 };
     TRY(find_members(g, &f.members));
-    TRY(kryi_buffer_create(dev, (size_t)(n * m) * sizeof(double), &f.q));
+    TRY(kryi_buffer_create(dev, (uint64_t)(n * m) * sizeof(double), &f.q));
     TRY(kryi_buffer_copy(dev, B, 0, f.q, 0, (size_t)(n * m) * sizeof(double)));
-    TRY(kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), &f.length));
-    TRY(kryi_buffer_create(dev, (size_t)(g->count * m * m) * sizeof(double), C));
+    TRY(kryi_buffer_create(dev, (uint64_t)n * sizeof(cl_int), &f.length));
+    TRY(kryi_buffer_create(dev, (uint64_t)(g->count * m * m) * sizeof(double), C));
     TRY(factor(&f, n, *C));
     TRY(put(&f, T));
 done:
@@ -213,7 +213,7 @@ static kry_status filter(const kryi_device_csr *A, const kryi_device_csr *F, kry
 
     if (!F->place) return kryi_device_csr_convert(A, A->type, S);
     TRY(kryi_device_csr_share(F, S));
-    TRY(kryi_buffer_create(A->dev, (size_t)S->nnz * sizeof(double), &S->val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)S->nnz * sizeof(double), &S->val));
     TRY(kryi_device_csr_gather(S, F->place, A->type, A->val));
     const kry_arg args[] = { ARG(rows),   ARG(A->row_ptr), ARG(A->val), ARG(S->row_ptr),
                              ARG(S->col), ARG(F->place),   ARG(S->val), ARG(d) };
@@ -229,7 +229,7 @@ static kry_status to_smoother(kryi_device_csr *S, cl_mem d, double omega)
     const cl_int rows = (cl_int)S->rows;
     cl_mem val = NULL;
 
-    TRY(kryi_buffer_create(S->dev, (size_t)S->nnz * sizeof(double), &val));
+    TRY(kryi_buffer_create(S->dev, (uint64_t)S->nnz * sizeof(double), &val));
     const kry_arg args[] = { ARG(rows), ARG(omega),  ARG(S->row_ptr), ARG(S->col),
                              ARG(d),    ARG(S->val), ARG(val) };
     TRY(kryi_device_rows(S->dev, stem, "smoother_values", S->rows, args, COUNT(args)));

@@ -34,7 +34,7 @@ static kry_status points_create(const kryi_device_csr *A, points *p)
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
 
-    TRY(kryi_buffer_create(dev, (size_t)A->rows * kryi_acc_size(dev), &p->least));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->rows * kryi_acc_size(dev), &p->least));
     TRY(kryi_ints_create(dev, A->rows, &p->state));
     TRY(kryi_ints_create(dev, A->rows, &p->beaten));
     TRY(kryi_ints_create(dev, 1, &p->left));

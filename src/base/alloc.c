@@ -14,9 +14,10 @@ unsigned kryi_ticket(void)
     return atomic_fetch_add(&last, 1) + 1;
 }
 
-static kry_status no_memory(size_t count, size_t size)
+static kry_status no_memory(uint64_t count, size_t size)
 {
-    return kry_fail(KRY_ERR_MEMORY, "no host memory for %zu x %zu bytes", count, size);
+    return kry_fail(KRY_ERR_MEMORY, "no host memory for %llu x %zu bytes",
+                    (unsigned long long)count, size);
 }
 
 /* The array lies as it lay: only whole pages of it are meant. */
@@ -31,20 +32,21 @@ void kryi_ask_for_large_pages(void *p, size_t bytes)
 #endif
 }
 
-kry_status kryi_alloc(size_t count, size_t size, void *address_of_pointer)
+kry_status kryi_alloc(uint64_t count, size_t size, void *address_of_pointer)
 {
-    void *p = kryi_test_fails() ? NULL : calloc(count ? count : 1, size);
-    if (p && count * size >= KRY_LARGE_ARRAY) kryi_ask_for_large_pages(p, count * size);
+    const size_t items = (size_t)count;
+    void *p = kryi_test_fails() || items != count ? NULL : calloc(items ? items : 1, size);
+    if (p && items * size >= KRY_LARGE_ARRAY) kryi_ask_for_large_pages(p, items * size);
     memcpy(address_of_pointer, &p, sizeof p);
     return p ? KRY_OK : no_memory(count, size);
 }
 
-kry_status kryi_realloc(size_t count, size_t size, void *address_of_pointer)
+kry_status kryi_realloc(uint64_t count, size_t size, void *address_of_pointer)
 {
     void *p;
     memcpy(&p, address_of_pointer, sizeof p);
     if (kryi_test_fails() || (size && count > SIZE_MAX / size)) return no_memory(count, size);
-    size_t bytes = count * size;
+    size_t bytes = (size_t)count * size;
     p = realloc(p, bytes ? bytes : 1);
     if (!p) return no_memory(count, size);
     memcpy(address_of_pointer, &p, sizeof p);

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-_Static_assert(sizeof(size_t) >= 8, "kry is for hosts of 64 bits: it counts bytes in size_t");
-
 /* ---- leaving a function through its single exit: `st` and the label `done` must exist ---- */
 
 #define TRY(call)              \
@@ -68,10 +66,12 @@ unsigned kryi_ticket(void);
 /* kry_random_unit(seed, stream, place) is made of this key and the place; vec.cl does it on a device. */
 uint64_t kryi_random_key(uint64_t seed, uint64_t stream);
 
-/* All host memory comes from these, so that tests can make any request fail (hooks.h). */
-kry_status kryi_alloc(size_t count, size_t size, void *address_of_pointer);   /* zeroed */
-kry_status kryi_realloc(size_t count, size_t size, void *address_of_pointer); /* tail not zeroed */
-kry_status kryi_copy_text(const char *text, void *address_of_pointer);        /* to be freed */
+/* All host memory comes from these, so that tests can make any request fail (hooks.h). A count that is too large for size_t, where
+ * that has 32 bits, fails as well. */
+kry_status kryi_alloc(uint64_t count, size_t size, void *address_of_pointer); /* zeroed */
+kry_status kryi_realloc(uint64_t count, size_t size,
+                        void *address_of_pointer);                     /* tail not zeroed */
+kry_status kryi_copy_text(const char *text, void *address_of_pointer); /* to be freed */
 /* A first write to each page of an array costs more than the writes, and less where the pages are large, which some systems
  * give only to those who ask: for arrays of so many bytes, or more, it is worth it. */
 enum { KRY_LARGE_ARRAY = 1 << 22 };

@@ -190,8 +190,8 @@ static kry_status try_known(const kry_vec *A, int64_t rank, const cl_int *column
     TRY(kryi_alloc((size_t)most, sizeof *p, &p));
     TRY(kryi_alloc((size_t)most, sizeof *got, &got));
     TRY(kryi_alloc((size_t)n, sizeof *pivot, &pivot));
-    TRY(kryi_alloc((size_t)(m * n), sizeof *form, &form));
-    TRY(kryi_alloc((size_t)(m * n), sizeof *host, &host));
+    TRY(kryi_alloc((uint64_t)(m * n), sizeof *form, &form));
+    TRY(kryi_alloc((uint64_t)(m * n), sizeof *host, &host));
     for (int64_t j = 0; j < n; j++) pivot[j] = -1;
     for (int64_t k = 0; k < r; k++) p[k] = same ? column[k] : (cl_int)k, pivot[p[k]] = k;
     for (int64_t j = 0; j < n; j++)

@@ -275,7 +275,7 @@ static kry_status check_solve(const char *who, const kryi_lu *lu, bool transpose
     double of_b, of_x, left;
     void *host = NULL;
 
-    TRY(kryi_alloc((size_t)(n * k), kry_type_size(type), &host));
+    TRY(kryi_alloc((uint64_t)(n * k), kry_type_size(type), &host));
     for (size_t i = 0; i < COUNT(v); i++) TRY(kry_vec_create(dev, type, n, k, &v[i]));
     TRY(kry_vec_create(dev, type, n, n, &L));
     TRY(kry_vec_create(dev, type, n, n, &U));

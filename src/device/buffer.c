@@ -32,21 +32,22 @@ done:
 }
 
 /* host: NULL, or where it is mapped. */
-static kry_status create(kry_device *dev, size_t bytes, cl_mem *buffer, char **host)
+static kry_status create(kry_device *dev, uint64_t wanted, cl_mem *buffer, char **host)
 {
     kry_status st = KRY_OK;
     cl_mem mem = NULL;
     cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     bool forced = false;
-    long long most = (long long)dev->info.max_alloc_bytes;
+    const size_t bytes = (size_t)wanted;
+    const uint64_t most = (uint64_t)dev->info.max_alloc_bytes;
 
     *buffer = NULL;
     TRY(kryi_device_check_process(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
-    CHECK(bytes <= (size_t)most, KRY_ERR_MEMORY,
+    CHECK(wanted <= most, KRY_ERR_MEMORY,
           "'%s' cannot hold a buffer of %.3f GB: its largest is %.3f GB", dev->info.name,
-          1e-9 * (double)bytes, 1e-9 * (double)most);
+          1e-9 * (double)wanted, 1e-9 * (double)most);
     if (!host && (*buffer = kryi_pool_take(dev, bytes)))
         return kryi_test_poison ? poison(dev, *buffer, bytes) : KRY_OK;
     forced = kryi_test_fails();
@@ -62,10 +63,10 @@ static kry_status create(kry_device *dev, size_t bytes, cl_mem *buffer, char **h
     mem = NULL;
 done:
     if (mem) dev->driver->drop(mem);
-    return st < 0 && !forced && kryi_pool_drain(dev) ? create(dev, bytes, buffer, host) : st;
+    return st < 0 && !forced && kryi_pool_drain(dev) ? create(dev, wanted, buffer, host) : st;
 }
 
-kry_status kryi_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer)
+kry_status kryi_buffer_create(kry_device *dev, uint64_t bytes, cl_mem *buffer)
 {
     return create(dev, bytes, buffer, NULL);
 }

@@ -15,9 +15,9 @@ const char *kryi_cl_error_name(cl_int err);
 /* ---- buffer.c ---- */
 
 /* Buffers of one device, whatever its driver. Sizes and places are in bytes; of 0 bytes nothing is
- * moved. What is read or written `later` is so in the order of the device's queue, and its host
+ * moved; more than size_t holds is too large for any device. What is read or written `later` is so in the order of the device's queue, and its host
  * memory has to stay until then; the other functions wait. */
-kry_status kryi_buffer_create(kry_device *dev, size_t bytes, cl_mem *buffer); /* touched */
+kry_status kryi_buffer_create(kry_device *dev, uint64_t bytes, cl_mem *buffer); /* touched */
 void kryi_buffer_release(kry_device *dev, cl_mem *buffer);
 /* A new buffer where the host fills it: *host, until it is unmapped. *buffer NULL: its memory is not the host's, or so few bytes
  * are as fast to write. */

@@ -100,6 +100,7 @@ static kry_status query_numbers(cl_device_id id, kry_device_info *info)
     TRY(query_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, &info->max_alloc_bytes));
     TRY(query_number(id, CL_DEVICE_GLOBAL_MEM_SIZE, &info->global_bytes));
     TRY_CL(clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof group, &group, NULL));
+    if (info->max_alloc_bytes > PTRDIFF_MAX) info->max_alloc_bytes = PTRDIFF_MAX; /* 32 bits */
     info->gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
     info->kind = info->gpu ? "gpu" : type & CL_DEVICE_TYPE_CPU ? "cpu" : "accelerator";
     info->cpu_kernels = (type & CL_DEVICE_TYPE_CPU) != 0;

@@ -430,7 +430,7 @@ static kry_status join_faces(const blocks *W, int64_t n, const box_numbers *k, d
     kry_status st = KRY_OK;
     const int axes = W->params.size[2] ? 3 : 2;
 
-    TRY(kryi_alloc((size_t)(axes * n), sizeof **joined, joined));
+    TRY(kryi_alloc((uint64_t)(axes * n), sizeof **joined, joined));
     for (int a = 0; a < axes; a++) memcpy(*joined + a * n, k->face[a], (size_t)n * sizeof **joined);
 done:
     return st;

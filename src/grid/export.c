@@ -277,7 +277,7 @@ kry_status kry_stencil_read(const kry_op *op, int64_t *row_ptr, int32_t *col, vo
     CHECK(kryi_stencil_here(op), KRY_ERR_UNSUPPORTED, "kry_stencil_read: '%s' is no stencil",
           op->table->kind);
     TRY(kryi_stencil_rows(op, &rows));
-    const size_t nnz = (size_t)kryi_csr_nnz(&rows);
+    const uint64_t nnz = (uint64_t)kryi_csr_nnz(&rows);
     memcpy(row_ptr, rows.row_ptr, ((size_t)rows.rows + 1) * sizeof *row_ptr);
     memcpy(col, rows.col, nnz * sizeof *col);
     memcpy(val, rows.val, nnz * kry_type_size(rows.type));

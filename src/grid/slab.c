@@ -92,7 +92,7 @@ static kry_status make_halo(const parts *p, int below, int above, kry_device *de
 
     slab->at_low = above_first ? (cl_int)layer : 0;
     slab->at_high = above_first ? 0 : (cl_int)layer;
-    TRY(kryi_alloc((size_t)(2 * layer), sizeof *row, &row));
+    TRY(kryi_alloc((uint64_t)(2 * layer), sizeof *row, &row));
     for (int64_t i = 0; i < layer; i++) {
         row[slab->at_low + i] = (int32_t)(last + i);
         row[slab->at_high + i] = (int32_t)i;

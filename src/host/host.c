@@ -200,6 +200,7 @@ static const kryi_driver host_driver = { .finish = host_finish,
 static void describe(kry_device_info *info)
 {
     int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    if (memory > PTRDIFF_MAX) memory = PTRDIFF_MAX; /* the most that a process of 32 bits gets */
 
     *info = (kry_device_info){ .name = "host",
                                .vendor = "kry",

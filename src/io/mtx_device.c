@@ -36,8 +36,8 @@ static kry_status array_places(const kry_mtx *mtx, int32_t **row, int32_t **col)
 {
     kry_status st = KRY_OK;
     int64_t e = 0;
-    TRY(kryi_alloc((size_t)mtx->nnz, sizeof(int32_t), row));
-    TRY(kryi_alloc((size_t)mtx->nnz, sizeof(int32_t), col));
+    TRY(kryi_alloc((uint64_t)mtx->nnz, sizeof(int32_t), row));
+    TRY(kryi_alloc((uint64_t)mtx->nnz, sizeof(int32_t), col));
     for (int64_t j = 0; j < mtx->cols; j++) {
         int64_t first = mtx->symmetry == KRY_MTX_GENERAL ? 0 : j + (mtx->symmetry == KRY_MTX_SKEW);
         for (int64_t i = first; i < mtx->rows; i++, e++) {
@@ -334,7 +334,7 @@ static kry_status share_write_vec(const char *path, const kry_vec *vec, const ch
                  .out = { .path = path, .out.file = -1 } };
 
     kryi_team_enter(W.dev, "kry_mtx_write_vec", NULL);
-    TRY(kryi_alloc((size_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
+    TRY(kryi_alloc((uint64_t)(W.rows * W.cols), kry_type_size(W.type), &W.numbers));
     TRY(kry_vec_read(vec, W.numbers));
     TRY(check_numbers(&W));
     TRY(kryi_share_order(vec, kry_type_size(W.type), true, W.numbers));

@@ -72,9 +72,9 @@ static kry_status mtx_of_stretch(const char *path, kryi_stretch *all, kry_mtx **
           (long long)all->head.cols);
     TRY(kryi_alloc(1, sizeof *m, &m));
     *m = all->head;
-    if (!m->array) TRY(kryi_alloc((size_t)m->nnz, sizeof *m->row, &m->row));
-    if (!m->array) TRY(kryi_alloc((size_t)m->nnz, sizeof *m->col, &m->col));
-    TRY(kryi_alloc((size_t)m->nnz, sizeof *m->val, &m->val));
+    if (!m->array) TRY(kryi_alloc((uint64_t)m->nnz, sizeof *m->row, &m->row));
+    if (!m->array) TRY(kryi_alloc((uint64_t)m->nnz, sizeof *m->col, &m->col));
+    TRY(kryi_alloc((uint64_t)m->nnz, sizeof *m->val, &m->val));
     for (int64_t e = 0; e < m->nnz; e++) {
         m->val[e] = all->entry[e].val;
         if (m->array) continue;
@@ -205,7 +205,7 @@ kry_status kry_mtx_check_duplicates(const char *path, const kry_mtx *mtx)
     TRY(GIVEN(path, mtx));
     if (mtx->array || mtx->nnz == 0) return KRY_OK;
     CHECK(mtx->row && mtx->col, KRY_ERR_ARGUMENT, "kry_mtx_check_duplicates: mtx has no entries");
-    TRY(kryi_alloc((size_t)mtx->nnz, sizeof *all, &all));
+    TRY(kryi_alloc((uint64_t)mtx->nnz, sizeof *all, &all));
     for (int64_t e = 0; e < mtx->nnz; e++) {
         const bool turn = mtx->symmetry != KRY_MTX_GENERAL && mtx->col[e] > mtx->row[e];
         all[e] = (place){ turn ? mtx->col[e] : mtx->row[e], turn ? mtx->row[e] : mtx->col[e], e };

@@ -291,7 +291,7 @@ static kry_status take_mtx(const kry_mtx *m, object *o)
     o->vector = m->array, o->rows = m->rows, o->cols = m->cols;
     if (m->array) {
         o->own.rows = m->rows, o->own.type = KRY_F64;
-        TRY(kryi_alloc((size_t)m->nnz, sizeof(double), &o->own.val));
+        TRY(kryi_alloc((uint64_t)m->nnz, sizeof(double), &o->own.val));
         if (m->nnz) memcpy(o->own.val, m->val, (size_t)m->nnz * sizeof(double));
         goto done;
     }

@@ -185,7 +185,7 @@ static kry_status allocate(block_cg *S)
     if (K->M) TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->Y)));
     S->tiles = across * across;
     S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
-    TRY(kryi_workspace_buffer(W, (size_t)S->shares * square * sizeof(kryi_partial), &S->part));
+    TRY(kryi_workspace_buffer(W, (uint64_t)S->shares * square * sizeof(kryi_partial), &S->part));
     TRY(kryi_workspace_buffer(W, square * sizeof(kryi_partial), &S->inner));
     TRY(kryi_workspace_buffer(W, square * sizeof(kryi_partial), &S->squares));
     TRY(kryi_workspace_buffer(W, (SMALL * square + 1) * acc, &S->small));

@@ -38,7 +38,7 @@ static kry_status logs_create(const kryi_csr *A, logs *L)
     *L = (logs){ .A = A };
     for (size_t i = 0; i < COUNT(vectors); i++)
         TRY(kryi_alloc((size_t)A->rows, sizeof **vectors[i], vectors[i]));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof *L->size, &L->size));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(A), sizeof *L->size, &L->size));
     for (int64_t e = 0; e < kryi_csr_nnz(A); e++)
         L->size[e] = log2(fabs(kryi_number_at(A->type, A->val, e)));
 done:
@@ -118,7 +118,7 @@ static kry_status divide_by_means(logs *L)
     const int64_t n = A->rows;
     double *count = NULL;
 
-    TRY(kryi_alloc((size_t)(2 * n), sizeof *count, &count));
+    TRY(kryi_alloc((uint64_t)(2 * n), sizeof *count, &count));
     for (int half = 0; half < 2 * SWEEPS; half++) {
         const bool rows = half % 2 == 0;
         double *sum = rows ? L->of_row : L->of_col, *times = rows ? count : count + n;
@@ -285,7 +285,7 @@ kry_status kryi_exponents_find(const kryi_csr *A, bool symmetric, bool always, k
     TRY(kryi_alloc(n, sizeof *s->by_row, &s->by_row));
     for (size_t i = 0; i < n; i++)
         s->by_row[i] = isfinite(L.of_row[i]) ? round_exponent(A->type, -L.of_row[i]) : 0;
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), val));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(A), kry_type_size(A->type), val));
     B.val = *val;
     for (int alike = 1; alike >= 0 && !s->symmetric; alike--) {
         TRY(find_best(&L, alike, s));

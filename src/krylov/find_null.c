@@ -55,7 +55,7 @@ static kry_status take_rows(search *F)
 
     if (!F->rows.row_ptr) TRY(kryi_csr_create(0, F->A->shape.cols, KRY_F64, 0, &F->rows));
     TRY(kryi_csr_convert(&F->rows, KRY_F64));
-    TRY(kryi_alloc((size_t)nnz, sizeof *F->share.col, &F->share.col));
+    TRY(kryi_alloc((uint64_t)nnz, sizeof *F->share.col, &F->share.col));
     for (int64_t e = 0; e < nnz; e++) F->share.col[e] = F->rows.col[e];
     F->share.rows = F->rows.rows;
     F->share.row_ptr = F->rows.row_ptr, F->share.val = F->rows.val;
@@ -220,7 +220,7 @@ static kry_status write_vectors(const kryi_null_parts *N, const int64_t *place, 
     const int64_t here = kry_vec_rows_here(V, NULL);
     double *host = NULL;
 
-    TRY(kryi_alloc((size_t)(here * V->k), sizeof *host, &host));
+    TRY(kryi_alloc((uint64_t)(here * V->k), sizeof *host, &host));
     for (int64_t i = 0; i < here; i++) {
         const int64_t j = vector_of(N, place, i);
         if (j >= 0) host[j * here + i] = 1 / sqrt(size[j]);

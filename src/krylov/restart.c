@@ -447,7 +447,7 @@ static kry_status solve_at_once(kryi_krylov *K, const kry_vec *b, kry_vec *x, kr
     if (!K->columns) return KRY_OK;
     TRY(kryi_alloc((size_t)count, sizeof *S, &S));
     TRY(kryi_alloc((size_t)count, sizeof *c, &c));
-    TRY(kryi_alloc((size_t)count * 2, sizeof *view, &view));
+    TRY(kryi_alloc((uint64_t)count * 2, sizeof *view, &view));
     TRY(compute_residuals(K, b, x));
     for (int j = 0; j < count; j++) {
         view[2 * j] = kryi_vec_column(b, j), view[2 * j + 1] = kryi_vec_column(x, j);

@@ -67,7 +67,7 @@ kry_status kryi_workspace_kernels(const kryi_workspace *W, const char *stem, con
     return kryi_kernels_get(A->dev, stem, A->shape.type, defines, kernels, count);
 }
 
-kry_status kryi_workspace_buffer(kryi_workspace *W, size_t bytes, cl_mem *buffer)
+kry_status kryi_workspace_buffer(kryi_workspace *W, uint64_t bytes, cl_mem *buffer)
 {
     assert(W->buffers < (int)COUNT(W->buffer));
     W->buffer[W->buffers++] = buffer;

@@ -44,7 +44,7 @@ kry_status kryi_workspace_sums(kryi_workspace *W, int width, kry_sum **const *su
 /* `count` kernels of cl/krylov/<stem>.cl for numbers of A's type. */
 kry_status kryi_workspace_kernels(const kryi_workspace *W, const char *stem, const char *defines,
                                   const kryi_named_kernel *kernels, size_t count);
-kry_status kryi_workspace_buffer(kryi_workspace *W, size_t bytes, cl_mem *buffer);
+kry_status kryi_workspace_buffer(kryi_workspace *W, uint64_t bytes, cl_mem *buffer);
 static inline void kryi_workspace_swap(kry_vec **a, kry_vec **b)
 {
     kry_vec *t = *a;

@@ -27,7 +27,7 @@ static kry_status pack(const kryi_coupled *A, const kryi_csr *M, kryi_packed_row
     for (size_t c = 0; c < begins; c++) begin[c] = (int32_t)part.row_ptr[c];
     TRY(kryi_buffer_upload(A->dev, begins * sizeof *begin, begin, &packed->begin));
     TRY(kryi_buffer_upload(A->dev, (size_t)packed->nnz * sizeof *part.col, part.col, &packed->col));
-    TRY(kryi_buffer_create(A->dev, (size_t)packed->nnz * kry_type_size(M->type), &packed->val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)packed->nnz * kry_type_size(M->type), &packed->val));
 done:
     free(begin);
     kryi_csr_release(&part);
@@ -48,7 +48,8 @@ kry_status kryi_coupled_pack(kryi_coupled *A, const kryi_csr *exact)
     TRY(pack(A, exact, &A->exact.own, &A->exact.from));
     TRY(kry_vec_create(A->dev, far->type, A->rows, 1, &A->exact.b));
     /* filled in flux form only */
-    TRY(kryi_buffer_create(A->dev, (size_t)A->rows * kry_type_size(far->type), &A->exact.surplus));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->rows * kry_type_size(far->type),
+                           &A->exact.surplus));
 done:
     return st;
 }
@@ -60,7 +61,7 @@ static kry_status store_exact(const kryi_coupled *A, const void *own_val)
 {
     kry_status st = KRY_OK;
     const kryi_exact_rows *exact = &A->exact;
-    size_t bytes = (size_t)exact->own.nnz * kry_type_size(A->part.far.type);
+    uint64_t bytes = (uint64_t)exact->own.nnz * kry_type_size(A->part.far.type);
     void *packed = NULL;
 
     TRY(kryi_numbers_at(A->part.far.type, own_val, exact->from, exact->own.nnz, &packed));
@@ -106,7 +107,7 @@ done:
 
 static kry_status store_far(const kryi_coupled *A, const void *far_val)
 {
-    size_t bytes = (size_t)A->packed.nnz * kry_type_size(A->part.far.type);
+    uint64_t bytes = (uint64_t)A->packed.nnz * kry_type_size(A->part.far.type);
 
     if (bytes && far_val != A->part.far.val) memcpy(A->part.far.val, far_val, bytes);
     return kryi_buffer_write(A->dev, A->packed.val, 0, bytes, A->part.far.val);
@@ -195,7 +196,7 @@ static kry_status convert_far(const kryi_coupled *A, kry_type type, double facto
 
     TRY(kryi_csr_part(&pattern, &(kryi_csr_cut){ .rows = pattern.rows, .cols = pattern.cols }, far,
                       NULL));
-    TRY(kryi_alloc((size_t)A->packed.nnz, kry_type_size(type), &far->val));
+    TRY(kryi_alloc((uint64_t)A->packed.nnz, kry_type_size(type), &far->val));
     TRY(kryi_numbers_convert("entry", A->part.far.type, A->part.far.val, A->packed.nnz, factor,
                              type, far->val));
 done:

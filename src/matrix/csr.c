@@ -167,7 +167,7 @@ static kry_status read_pattern(kryi_matrix *A, cl_mem ptr, cl_mem columns, bool 
     size_t count = (size_t)S->rows + 1;
 
     TRY(kryi_alloc(count, sizeof *S->row_ptr, &S->row_ptr));
-    TRY(kryi_alloc((size_t)A->nnz, sizeof *S->col, &S->col));
+    TRY(kryi_alloc((uint64_t)A->nnz, sizeof *S->col, &S->col));
     if (wide)
         TRY(kryi_buffer_read(A->dev, ptr, 0, count * sizeof *S->row_ptr, S->row_ptr));
     else

@@ -65,7 +65,7 @@ done:
 kry_status kryi_device_csr_upload(kry_device *dev, const kryi_csr *host, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
-    const size_t count = (size_t)kryi_csr_nnz(host);
+    const uint64_t count = (uint64_t)kryi_csr_nnz(host);
 
     *C = (kryi_device_csr){ 0 };
     CHECK(count <= INT32_MAX, KRY_ERR_UNSUPPORTED,
@@ -102,7 +102,7 @@ done:
 kry_status kryi_device_csr_download(const kryi_device_csr *A, kryi_csr *host)
 {
     kry_status st = KRY_OK;
-    const size_t count = (size_t)A->nnz;
+    const uint64_t count = (uint64_t)A->nnz;
 
     TRY(kryi_csr_create(A->rows, A->cols, A->type, A->nnz, host));
     TRY(kryi_device_csr_read_offsets(A, host->row_ptr));
@@ -120,7 +120,7 @@ kry_status kryi_device_csr_convert(const kryi_device_csr *A, kry_type type, kryi
     TRY(kryi_device_csr_share(A, C));
     C->type = type;
     if (type == A->type) return share(A->dev, A->val, &C->val);
-    TRY(kryi_buffer_create(A->dev, (size_t)C->nnz * kry_type_size(type), &C->val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)C->nnz * kry_type_size(type), &C->val));
     TRY(kryi_device_csr_gather(C, NULL, A->type, A->val));
 done:
     if (st < 0) kryi_device_csr_release(C);
@@ -145,7 +145,7 @@ done:
 static kry_status take_pattern(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
-    const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
+    const uint64_t bytes = (uint64_t)A->nnz * sizeof(cl_int);
     bool all = false;
 
     if (A->params.format == KRY_FORMAT_CSR) return share_pattern(A, C);
@@ -186,7 +186,7 @@ kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_
     C.rows = first->rows;
     TRY(kryi_alloc((size_t)C.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
     TRY(kryi_device_csr_read_offsets(&C, first->row_ptr));
-    const size_t nnz = (size_t)kryi_csr_nnz(first);
+    const uint64_t nnz = (uint64_t)kryi_csr_nnz(first);
     TRY(kryi_alloc(nnz, size, &first->col));
     TRY(kryi_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
 done:
@@ -198,7 +198,7 @@ done:
 kry_status kryi_device_csr_read_places(const kryi_matrix *A, int32_t **slot)
 {
     kry_status st = KRY_OK;
-    const size_t nnz = (size_t)A->nnz;
+    const uint64_t nnz = (uint64_t)A->nnz;
     kryi_device_csr C = { 0 };
 
     *slot = NULL;
@@ -261,7 +261,8 @@ kry_status kryi_device_csr_of_again(const kryi_matrix *A, kryi_device_csr *C)
     if (shares || C->shares) kryi_buffer_release(C->dev, &C->val);
     C->shares = shares;
     if (shares) return share(C->dev, A->val, &C->val);
-    if (!C->val) TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    if (!C->val)
+        TRY(kryi_buffer_create(C->dev, (uint64_t)C->nnz * kry_type_size(C->type), &C->val));
     TRY(kryi_device_csr_gather(C, C->place, A->stored, A->val));
 done:
     return st;

@@ -53,7 +53,7 @@ static kry_status check_mirrors(const kryi_matrix *A, const int32_t *offset)
     kry_status st = KRY_OK;
     signed char *balance = NULL;
 
-    TRY(kryi_alloc((size_t)A->slots, 1, &balance));
+    TRY(kryi_alloc((uint64_t)A->slots, 1, &balance));
     for (int64_t k = 0; k < A->nnz; k++) balance[kryi_matrix_slot(A, k)] += A->slot[k] < 0 ? -1 : 1;
     for (int64_t s = kryi_ell_stride(A->shape.rows); s < A->slots; s++)
         if (balance[s])
@@ -125,7 +125,7 @@ kry_status kryi_dia_build(kryi_matrix *A, const kryi_given *given)
     TRY(kryi_alloc((size_t)count, sizeof *offset, &offset));
     for (int64_t d = symmetric; d < count; d++) offset[d] = all[lower + d - symmetric];
     TRY(kryi_matrix_slots(A, (double)count * (double)stride, 4.0 * (double)count));
-    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
+    TRY(kryi_alloc((uint64_t)A->nnz, sizeof *A->slot, &A->slot));
     filling f = { host, offset, count, symmetric, stride, A->slot, { 0 } };
     kryi_parallel(parts, host->rows, fill_rows, &f);
     for (int p = 0; p < parts; p++)
@@ -166,7 +166,7 @@ kry_status kryi_dia_diagonal(kryi_matrix *A, kry_vec *d)
 kry_status kryi_dia_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all)
 {
     kry_status st = KRY_OK;
-    const size_t bytes = (size_t)A->nnz * sizeof(cl_int);
+    const uint64_t bytes = (uint64_t)A->nnz * sizeof(cl_int);
     cl_mem length = NULL;
     int64_t count;
 

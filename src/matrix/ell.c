@@ -56,7 +56,7 @@ kry_status kryi_ell_stage(kryi_matrix *A, const kryi_csr *host, int64_t width)
     const int64_t stride = kryi_ell_stride(A->shape.rows), slots = stride * width;
     filling f = { .host = host, .height = height_of(A), .width = width, .slot = A->slot };
 
-    TRY(kryi_alloc((size_t)slots, sizeof *f.col, &f.col));
+    TRY(kryi_alloc((uint64_t)slots, sizeof *f.col, &f.col));
     kryi_parallel(kryi_parts(slots), stride, fill_rows, &f);
     kryi_stage *s = kryi_ell_begin(A, width);
     TRY(kryi_stage_array(A, s, f.col, (size_t)slots, sizeof *f.col));
@@ -73,7 +73,7 @@ kry_status kryi_ell_build(kryi_matrix *A, const kryi_given *given)
     double slots = (double)width * (double)kryi_ell_stride(host->rows);
 
     TRY(kryi_matrix_slots(A, slots, 4 * slots));
-    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
+    TRY(kryi_alloc((uint64_t)A->nnz, sizeof *A->slot, &A->slot));
     TRY(kryi_ell_stage(A, host, width));
     snprintf(A->variant, sizeof A->variant, "%lld entries to a row", (long long)width);
 done:

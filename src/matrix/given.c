@@ -137,7 +137,7 @@ static kry_status upload(const kryi_csr *given, kryi_device_csr *C, cl_mem *wide
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
-    const size_t bytes = ((size_t)C->rows + 1) * sizeof(cl_int), nnz = (size_t)C->nnz;
+    const uint64_t bytes = ((uint64_t)C->rows + 1) * sizeof(cl_int), nnz = (uint64_t)C->nnz;
     const cl_int rows = (cl_int)C->rows, cols = (cl_int)C->cols, last = (cl_int)C->nnz,
                  lanes = kryi_given_lanes(C);
 

@@ -39,7 +39,7 @@ kry_status kryi_hyb_build(kryi_matrix *A, const kryi_given *given)
     TRY(kryi_hyb_estimate(given, kryi_longest_row(host), &width, &tail));
     double ell = (double)width * (double)kryi_ell_stride(host->rows);
     TRY(kryi_matrix_slots(A, ell + (double)tail, 4 * ell + 8 * (double)tail));
-    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
+    TRY(kryi_alloc((uint64_t)A->nnz, sizeof *A->slot, &A->slot));
     TRY(kryi_ell_stage(A, host, width));
     if (tail) TRY(kryi_coo_stage(A, host, width, (int64_t)ell));
     snprintf(A->variant, sizeof A->variant, "%lld entries to a row in ell, %lld in coo",

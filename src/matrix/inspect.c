@@ -89,7 +89,7 @@ typedef struct diagonals {
 static kry_status begin_diagonals(const kryi_csr *A, int64_t most, int parts, diagonals *D)
 {
     *D = (diagonals){ .A = A, .most = most, .words = (A->rows + A->cols) / 64 + 1 };
-    return kryi_alloc((size_t)(parts * D->words), sizeof *D->seen, &D->seen);
+    return kryi_alloc((uint64_t)(parts * D->words), sizeof *D->seen, &D->seen);
 }
 
 static void look_at_diagonals(void *user, int part, int64_t begin, int64_t end)
@@ -251,7 +251,7 @@ static kry_status make_room(mirrors *M)
 
     if (M->sorted && M->largest <= M->room) return KRY_OK;
     free(M->sorted), M->sorted = NULL, M->room = 0;
-    TRY(kryi_alloc((size_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
+    TRY(kryi_alloc((uint64_t)(M->parts * M->largest), sizeof *M->sorted, &M->sorted));
     M->room = M->largest;
 done:
     return st;

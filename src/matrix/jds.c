@@ -37,7 +37,7 @@ static kry_status cut_diagonals(const kryi_csr *host, jagged *j)
     kry_status st = KRY_OK;
     int64_t rows = host->rows;
 
-    TRY(kryi_alloc((size_t)j->diagonals * 2, sizeof *j->list, &j->list));
+    TRY(kryi_alloc((uint64_t)j->diagonals * 2, sizeof *j->list, &j->list));
     for (int64_t d = 0; d < j->diagonals; d++) {
         while (rows > 0 && kryi_row_length(host, j->perm[rows - 1]) <= d) rows--;
         j->list[2 * d] = j->slots > INT32_MAX ? INT32_MAX : (int32_t)j->slots;
@@ -128,8 +128,8 @@ kry_status kryi_jds_build(kryi_matrix *A, const kryi_given *given)
     TRY(sort_rows(host, &j));
     TRY(cut_diagonals(host, &j));
     TRY(kryi_matrix_slots(A, j.slots, 4 * j.slots + 4 * (double)host->rows));
-    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
-    TRY(kryi_alloc((size_t)A->slots, sizeof *f.col, &f.col));
+    TRY(kryi_alloc((uint64_t)A->nnz, sizeof *A->slot, &A->slot));
+    TRY(kryi_alloc((uint64_t)A->slots, sizeof *f.col, &f.col));
     f.slot = A->slot;
     kryi_parallel(kryi_parts(A->nnz), host->rows, fill_positions, &f);
     TRY(make_stage(A, host, &j, f.col));

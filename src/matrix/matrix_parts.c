@@ -290,7 +290,7 @@ static kry_status prepare(void *self, const void *values)
         forget_host(W);
         return KRY_OK;
     }
-    if (!W->host.val) TRY(kryi_alloc((size_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
+    if (!W->host.val) TRY(kryi_alloc((uint64_t)W->nnz, kry_type_size(W->host.type), &W->host.val));
     TRY(kryi_entries_renew("kry_op_update", &W->map, values, W->nnz, &W->host));
     TRY(round_values("kry_op_update", W));
 done:

@@ -216,7 +216,7 @@ static kry_status upload_factor(const kryi_matrix *A, const places *p, const kry
 
     CHECK(F, KRY_ERR_UNSUPPORTED, "'%s' is not a stored matrix", factor->table->kind);
     TRY(kryi_matrix_download(F, &host));
-    TRY(kryi_alloc((size_t)A->slots, kry_type_size(type), &placed));
+    TRY(kryi_alloc((uint64_t)A->slots, kry_type_size(type), &placed));
     for (int64_t i = 0; i < A->shape.rows; i++)
         for (int64_t e = host.row_ptr[i]; e < host.row_ptr[i + 1]; e++) {
             const int64_t k = kryi_csr_find(&p->entries, i, host.col[e]);

@@ -82,7 +82,7 @@ static kry_status read_own(const kry_op *op, const kryi_csr *to)
     CHECK(op->shape.cols <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "kry_matrix_read: %lld columns do not fit in 32 bits", (long long)op->shape.cols);
     TRY(kryi_matrix_read_part(op, kryi_op_here(op).begin, &own));
-    const size_t nnz = (size_t)kryi_csr_nnz(&own);
+    const uint64_t nnz = (uint64_t)kryi_csr_nnz(&own);
     CHECK(nnz == 0 || (to->col && to->val), KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
     memcpy(to->row_ptr, own.row_ptr, ((size_t)own.rows + 1) * sizeof *own.row_ptr);
     if (nnz) memcpy(to->col, own.col, nnz * sizeof *own.col);

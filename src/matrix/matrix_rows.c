@@ -84,7 +84,7 @@ static kry_status number_columns(const given *g, const kryi_rank_rows *rank, int
     kry_status st = KRY_OK;
     int32_t *col = NULL;
 
-    TRY(kryi_alloc((size_t)g->nnz, sizeof *col, &col));
+    TRY(kryi_alloc((uint64_t)g->nnz, sizeof *col, &col));
     for (int64_t k = 0; k < g->nnz; k++) {
         if (is_own(g, g->col[k])) {
             col[k] = (int32_t)(rank->below + g->col[k] - g->first);
@@ -105,8 +105,8 @@ kry_status kryi_rank_numbers(const kryi_rank_rows *rank, const kryi_csr *own, co
     const kry_type type = far->type;
     int64_t k = 0, o = 0, f = 0;
 
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(own), kry_type_size(type), own_val));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(far), kry_type_size(type), far_val));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(own), kry_type_size(type), own_val));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(far), kry_type_size(type), far_val));
     for (int64_t i = 0; i < own->rows; i++) {
         while (f < far->row_ptr[i + 1] && far->col[f] < rank->below)
             kryi_number_put(type, *far_val, f++, kryi_number_at(type, val, k++));
@@ -165,7 +165,7 @@ static kry_status create_here(kry_device *dev, given *g, const kry_matrix_params
           dev->info.name, (long long)g->first);
     g->nnz = g->row_ptr[g->rows];
     TRY(check_columns(g, g->rows));
-    TRY(kryi_alloc((size_t)g->nnz, sizeof *col, &col));
+    TRY(kryi_alloc((uint64_t)g->nnz, sizeof *col, &col));
     for (int64_t k = 0; k < g->nnz; k++) col[k] = (int32_t)g->col[k];
     TRY(kry_csr_create(dev, g->type, g->rows, g->rows, g->row_ptr, col, g->val, params, op));
 done:

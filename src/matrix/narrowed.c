@@ -32,7 +32,7 @@ static kry_status take_numbers(const kryi_matrix *A, cl_mem *val)
         *val = A->val;
         return st;
     }
-    TRY(kryi_buffer_create(A->dev, (size_t)A->slots * sizeof(float), &to.val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->slots * sizeof(float), &to.val));
     TRY(kryi_device_csr_gather(&to, NULL, A->stored, A->val));
     *val = to.val, to.val = NULL;
 done:

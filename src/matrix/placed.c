@@ -51,7 +51,7 @@ static kry_status to_slots(const kryi_matrix *A, const numbers *n, cl_mem *val)
 {
     kry_status st = KRY_OK;
 
-    TRY(kryi_buffer_create(A->dev, (size_t)A->slots * kry_type_size(n->stored), val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->slots * kry_type_size(n->stored), val));
     const kry_arg zero[] = { ARG(A->slots), ARG(*val) };
     TRY(run(n, "numbers_zero", A->slots, zero, COUNT(zero)));
     TRY(put_in_slots(A, n, *val));
@@ -76,7 +76,7 @@ static kry_status keep(const kryi_matrix *A, const numbers *n, cl_mem *val)
         *val = n->C->val;
         return kryi_buffer_retain(A->dev, n->C->val);
     }
-    TRY(kryi_buffer_create(A->dev, (size_t)A->nnz * kry_type_size(n->stored), val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->nnz * kry_type_size(n->stored), val));
     TRY(round_all(n, *val));
 done:
     return st;
@@ -159,7 +159,7 @@ kry_status kryi_placed_diagonal(kryi_matrix *A, int64_t first)
     cl_mem slot = NULL;
 
     TRY(kryi_device_csr_pattern_of(A, &C));
-    TRY(kryi_buffer_create(A->dev, (size_t)rows * sizeof(cl_int), &slot));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)rows * sizeof(cl_int), &slot));
     const kry_arg args[] = { ARG(rows),  ARG(from),    ARG(C.row_ptr),
                              ARG(C.col), ARG(C.place), ARG(slot) };
     TRY(kryi_place_run(A->dev, "place_own", rows, args, COUNT(args)));

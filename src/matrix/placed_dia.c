@@ -36,7 +36,7 @@ static kry_status place_entries(kryi_matrix *A, const kryi_device_csr *C, int64_
     const cl_int shared = A->format->shared;
     const kryi_stage *s = &A->stage[0];
 
-    TRY(kryi_buffer_create(A->dev, (size_t)C->nnz * sizeof(cl_int), place));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)C->nnz * sizeof(cl_int), place));
     TRY(kryi_buffer_create(A->dev, (size_t)C->rows * (size_t)bytes, &A->there));
     const kry_arg args[] = { ARG(rows),       ARG(diagonals), ARG(s->value[STRIDE].number),
                              ARG(bytes),      ARG(shared),    ARG(s->value[OFFSET].buffer),
@@ -77,12 +77,12 @@ kry_status kryi_dia_entries_there(const kryi_matrix *A, kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
     const kryi_stage *s = &A->stage[0];
-    const size_t size = sizeof(cl_int), nnz = (size_t)A->nnz;
+    const uint64_t size = sizeof(cl_int), nnz = (uint64_t)A->nnz;
     const cl_int rows = (cl_int)A->shape.rows, bytes = bytes_of(s->value[DIAGONALS].number);
     const cl_int shared = A->format->shared;
     cl_mem length = NULL;
 
-    TRY(kryi_buffer_create(A->dev, (size_t)rows * size, &length));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)rows * size, &length));
     kry_arg args[] = { ARG(rows),
                        ARG(s->value[DIAGONALS].number),
                        ARG(s->value[STRIDE].number),

@@ -26,7 +26,7 @@ static kry_status sort_rows(const kryi_device_csr *C, slices *s)
     kry_status st = KRY_OK;
     const cl_int rows = (cl_int)C->rows;
 
-    TRY(kryi_buffer_create(C->dev, (size_t)rows * sizeof(cl_int), &s->perm));
+    TRY(kryi_buffer_create(C->dev, (uint64_t)rows * sizeof(cl_int), &s->perm));
     const kry_arg args[] = { ARG(rows), ARG(s->sigma), ARG(C->row_ptr), ARG(s->perm) };
     TRY(kryi_place_run(C->dev, "place_sort", rows, args, COUNT(args)));
 done:
@@ -95,12 +95,12 @@ static kry_status place_entries(const kryi_device_csr *C, const slices *s, cl_me
 {
     kry_status st = KRY_OK;
     kry_device *dev = C->dev;
-    const size_t size = sizeof(cl_int), slots = (size_t)s->slots;
+    const uint64_t size = sizeof(cl_int), slots = (uint64_t)s->slots;
     const cl_int rows = (cl_int)C->rows;
     const cl_mem perm = s->sorted ? s->perm : C->row_ptr;
     cl_mem found = NULL;
 
-    TRY(kryi_buffer_create(dev, (size_t)C->nnz * size, place));
+    TRY(kryi_buffer_create(dev, (uint64_t)C->nnz * size, place));
     TRY(kryi_buffer_create(dev, slots * size, &c->col));
     TRY(kryi_buffer_create(dev, slots / (size_t)s->height * size, &c->base));
     TRY(kryi_place_zeros(dev, 1, &found));
@@ -121,7 +121,7 @@ static kry_status narrow(kry_device *dev, const slices *s, columns *c, int bits)
     const cl_int wanted = bits;
     cl_mem to = NULL;
 
-    TRY(kryi_buffer_create(dev, (size_t)s->slots * (size_t)bits / 8, &to));
+    TRY(kryi_buffer_create(dev, (uint64_t)s->slots * (size_t)bits / 8, &to));
     const kry_arg args[] = { ARG(s->slots), ARG(s->height), ARG(wanted),
                              ARG(c->col),   ARG(c->base),   ARG(to) };
     TRY(kryi_place_run(dev, "place_narrow", s->slots, args, COUNT(args)));
@@ -181,8 +181,8 @@ kry_status kryi_ell_place(kryi_matrix *A, const kryi_given *G, cl_mem *place)
     cl_mem col = NULL;
 
     TRY(kryi_matrix_slots(A, slots, 4 * slots));
-    TRY(kryi_buffer_create(A->dev, (size_t)A->nnz * sizeof(cl_int), place));
-    TRY(kryi_buffer_create(A->dev, (size_t)A->slots * sizeof(cl_int), &col));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->nnz * sizeof(cl_int), place));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)A->slots * sizeof(cl_int), &col));
     const kry_arg args[] = { ARG(rows),     ARG(stride), ARG(width), ARG(G->C.row_ptr),
                              ARG(G->C.col), ARG(*place), ARG(col) };
     TRY(kryi_place_run(A->dev, "place_padded", stride, args, COUNT(args)));
@@ -245,7 +245,7 @@ kry_status kryi_sell_entries(const kryi_matrix *A, kryi_device_csr *C, bool *all
 {
     enum { MORE = 3 };
     kry_status st = KRY_OK;
-    const size_t size = sizeof(cl_int), nnz = (size_t)A->nnz;
+    const uint64_t size = sizeof(cl_int), nnz = (uint64_t)A->nnz;
     layout l;
     cl_mem length = NULL;
 

@@ -91,7 +91,7 @@ kry_status kryi_runs_create(const kry_device *dev, const int64_t *row_ptr, int64
         if (pass) break;
         TRY(kryi_alloc((size_t)r->count + 1, sizeof *r->cut, &r->cut));
         TRY(kryi_alloc((size_t)r->count + 1, sizeof *r->row, &r->row));
-        TRY(kryi_alloc((size_t)r->splits * 3, sizeof *r->split, &r->split));
+        TRY(kryi_alloc((uint64_t)r->splits * 3, sizeof *r->split, &r->split));
     }
     r->cut[r->count] = row_ptr[rows], r->row[r->count] = (int32_t)rows;
 done:

@@ -45,7 +45,7 @@ static kry_status slice_rows(const kryi_csr *host, int height, int sigma, kryi_s
     int64_t count = (host->rows + height - 1) / height;
 
     *s = (kryi_slices){ .count = count, .height = height, .sigma = sigma };
-    TRY(kryi_alloc((size_t)(count * height), sizeof *s->perm, &s->perm));
+    TRY(kryi_alloc((uint64_t)(count * height), sizeof *s->perm, &s->perm));
     TRY(kryi_alloc((size_t)count + 1, sizeof *s->slice_ptr, &s->slice_ptr));
     for (int64_t i = 0; i < count * height; i++) s->perm[i] = i < host->rows ? (int32_t)i : -1;
     if (sigma > 1) TRY(sort_rows(host, s));
@@ -247,7 +247,7 @@ static kry_status columns_array(kryi_matrix *A, kryi_stage *s, filling *f)
 {
     kry_status st = KRY_OK;
     const int64_t bases = A->slots / f->s->height;
-    const size_t slots = (size_t)A->slots, bytes = (size_t)f->bits / 8;
+    const uint64_t slots = (uint64_t)A->slots, bytes = (uint64_t)f->bits / 8;
 
     if (f->bits == 32) {
         TRY(kryi_stage_array(A, s, f->col, slots, sizeof *f->col));
@@ -368,11 +368,11 @@ kry_status kryi_sell_build(kryi_matrix *A, const kryi_given *given)
     TRY(kryi_sell_height(A->dev, A->shape.type, &A->params, &height));
     if (c == &own) TRY(choose_slices(host, height, A->params.sigma, &own));
     TRY(kryi_matrix_slots(A, c->slots, 2 * c->slots));
-    TRY(kryi_alloc((size_t)A->nnz, sizeof *A->slot, &A->slot));
-    TRY(kryi_alloc((size_t)A->slots, sizeof *f.col, &f.col));
-    TRY(kryi_alloc((size_t)(A->slots / height), sizeof *f.base, &f.base));
+    TRY(kryi_alloc((uint64_t)A->nnz, sizeof *A->slot, &A->slot));
+    TRY(kryi_alloc((uint64_t)A->slots, sizeof *f.col, &f.col));
+    TRY(kryi_alloc((uint64_t)(A->slots / height), sizeof *f.base, &f.base));
     TRY(kryi_alloc((size_t)c->count, sizeof *f.full, &f.full));
-    TRY(kryi_alloc((size_t)(parts * f.room), sizeof *f.distance, &f.distance));
+    TRY(kryi_alloc((uint64_t)(parts * f.room), sizeof *f.distance, &f.distance));
     kryi_parallel(parts, c->count, fill_slices, &f);
     for (int p = 0; p < parts; p++)
         if (f.farthest[p] > farthest) farthest = f.farthest[p];

@@ -60,8 +60,8 @@ static kry_status sort(const kryi_device_csr *C, slices *s)
     cl_int jumps;
     cl_mem slots = NULL, length = NULL;
 
-    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &length));
-    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->perm));
+    TRY(kryi_buffer_create(dev, (uint64_t)rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(dev, (uint64_t)rows * sizeof(cl_int), &s->perm));
     TRY(kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), &slots));
     TRY(find_lengths(C, true, length, &jumps));
     s->narrow = jumps >= 0 && jumps <= C->nnz / 8;
@@ -83,9 +83,9 @@ static kry_status store_columns(const kryi_device_csr *C, slices *s, cl_mem *dia
     kry_device *dev = C->dev;
     const cl_int rows = (cl_int)C->rows, square = C->rows == C->cols, narrow = s->narrow;
 
-    TRY(kryi_buffer_create(dev, (size_t)s->slots * (s->narrow ? 2 : 4), &s->col));
-    TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), &s->head));
-    if (square) TRY(kryi_buffer_create(dev, (size_t)rows * sizeof(cl_int), diagonal));
+    TRY(kryi_buffer_create(dev, (uint64_t)s->slots * (s->narrow ? 2 : 4), &s->col));
+    TRY(kryi_buffer_create(dev, (uint64_t)rows * sizeof(cl_int), &s->head));
+    if (square) TRY(kryi_buffer_create(dev, (uint64_t)rows * sizeof(cl_int), diagonal));
     const cl_mem own = square ? *diagonal : s->col;
     const kry_arg args[] = { ARG(rows),   ARG(C->row_ptr), ARG(C->col), ARG(s->perm), ARG(s->ptr),
                              ARG(narrow), ARG(s->head),    ARG(s->col), ARG(square),  ARG(own) };
@@ -123,8 +123,9 @@ static kry_status convert(const kryi_matrix *A, const kryi_device_csr *C, kry_ty
     *v = (numbers){ .stored = stored };
     TRY(kryi_buffer_create(dev, sizeof none, &found));
     TRY(kryi_buffer_write_later(dev, found, 0, sizeof none, &none));
-    TRY(kryi_buffer_create(dev, (size_t)A->slots * kry_type_size(stored), &v->val));
-    if (rests) TRY(kryi_buffer_create(dev, (size_t)rows * kry_type_size(A->shape.type), &v->rest));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->slots * kry_type_size(stored), &v->val));
+    if (rests)
+        TRY(kryi_buffer_create(dev, (uint64_t)rows * kry_type_size(A->shape.type), &v->rest));
     const cl_mem rest = rests ? v->rest : v->val;
     const kryi_stage *s = &A->stage[0];
     const cl_int narrow = sliced && s->value[KRY_SELL_BASE].buffer;

@@ -56,7 +56,8 @@ static kry_status product_begin(const kryi_device_csr *A, const kryi_device_csr 
     *p = (product){ .A = A, .B = B, .dev = dev, .rows = (cl_int)A->rows, .cols = (cl_int)B->cols };
     if (dev->info.cpu_kernels) {
         p->groups = kryi_device_csr_groups(dev, A->rows, B->cols, A->nnz + B->nnz);
-        return kryi_buffer_create(dev, (size_t)(p->groups * B->cols) * sizeof(cl_int), &p->scratch);
+        return kryi_buffer_create(dev, (uint64_t)(p->groups * B->cols) * sizeof(cl_int),
+                                  &p->scratch);
     }
     p->lanes = lanes_for(dev, mean_products(A, B));
     p->groups = kryi_groups_at_most(dev, (A->rows * p->lanes + 8 * size - 1) / (8 * size));
@@ -333,8 +334,8 @@ static kry_status make_room(kry_device *dev, kry_type type, double places, room 
 
     release_entries(dev, r);
     r->places = (cl_int)places;
-    TRY(kryi_buffer_create(dev, (size_t)r->places * sizeof(cl_int), &r->col));
-    TRY(kryi_buffer_create(dev, (size_t)r->places * kry_type_size(type), &r->val));
+    TRY(kryi_buffer_create(dev, (uint64_t)r->places * sizeof(cl_int), &r->col));
+    TRY(kryi_buffer_create(dev, (uint64_t)r->places * kry_type_size(type), &r->val));
 done:
     return st;
 }
@@ -344,8 +345,8 @@ static kry_status create(const product *p, room *r)
     kry_status st = KRY_OK;
 
     *r = (room){ 0 };
-    TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->start));
-    TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &r->length));
+    TRY(kryi_buffer_create(p->dev, (uint64_t)p->rows * sizeof(cl_int), &r->start));
+    TRY(kryi_buffer_create(p->dev, (uint64_t)p->rows * sizeof(cl_int), &r->length));
     TRY(kryi_buffer_create(p->dev, sizeof r->found, &r->state));
 done:
     return st;
@@ -434,7 +435,7 @@ static kry_status make_offsets(const product *p, cl_mem *row_ptr, int64_t *nnz)
     kry_status st = KRY_OK;
     cl_mem length = NULL;
 
-    TRY(kryi_buffer_create(p->dev, (size_t)p->rows * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(p->dev, (uint64_t)p->rows * sizeof(cl_int), &length));
     TRY(find_lengths(p, length));
     TRY(kryi_device_csr_offsets(p->dev, p->rows, length, row_ptr, nnz));
 done:
@@ -451,7 +452,7 @@ static kry_status make_offsets_and_room(const product *p, kryi_device_csr *C)
     CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED,
           "a product of matrices on a device has up to 2^31-1 entries, this one has %lld",
           (long long)C->nnz);
-    TRY(kryi_buffer_create(p->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
+    TRY(kryi_buffer_create(p->dev, (uint64_t)C->nnz * sizeof(cl_int), &C->col));
 done:
     return st;
 }
@@ -468,7 +469,7 @@ kry_status kryi_device_csr_product(const kryi_device_csr *A, const kryi_device_c
     if (A->val && !p.dev->info.cpu_kernels) TRY(product_at_once(&p, lower, C, &made));
     if (made) goto done;
     TRY(make_offsets_and_room(&p, C));
-    if (A->val) TRY(kryi_buffer_create(p.dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    if (A->val) TRY(kryi_buffer_create(p.dev, (uint64_t)C->nnz * kry_type_size(C->type), &C->val));
     if (A->val && p.dev->info.cpu_kernels) {
         TRY(run_on_cpu(&p, "spgemm_entries", lower, C));
         goto done;

@@ -18,7 +18,7 @@ kry_status kryi_device_csr_offsets(kry_device *dev, int64_t n, cl_mem length, cl
     int64_t groups = kryi_groups_for_sums(dev, KRY_F32, n / PER_ITEM);
     cl_mem part = NULL, sum = NULL, ptr = NULL;
 
-    TRY(kryi_buffer_create(dev, (size_t)groups * sizeof *total, &part));
+    TRY(kryi_buffer_create(dev, (uint64_t)groups * sizeof *total, &part));
     TRY(kryi_buffer_create(dev, sizeof *total, &sum));
     TRY(kryi_buffer_create(dev, ((size_t)n + 1) * sizeof(cl_int), &ptr));
     const kry_arg sums[] = { ARG(n), ARG(length), ARG(part) };
@@ -41,8 +41,8 @@ kry_status kryi_device_csr_make_rows(const char *what, cl_mem length, kryi_devic
     TRY(kryi_device_csr_offsets(C->dev, C->rows, length, &C->row_ptr, &C->nnz));
     CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED, "%s has %lld entries; on a device up to 2^31-1",
           what, (long long)C->nnz);
-    TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * sizeof(cl_int), &C->col));
-    TRY(kryi_buffer_create(C->dev, (size_t)C->nnz * kry_type_size(C->type), &C->val));
+    TRY(kryi_buffer_create(C->dev, (uint64_t)C->nnz * sizeof(cl_int), &C->col));
+    TRY(kryi_buffer_create(C->dev, (uint64_t)C->nnz * kry_type_size(C->type), &C->val));
 done:
     return st;
 }
@@ -71,8 +71,8 @@ static kry_status transpose_on_cpu(const kryi_device_csr *A, kryi_device_csr *T,
     cl_mem scratch = NULL, length = NULL;
     int64_t total;
 
-    TRY(kryi_buffer_create(dev, (size_t)(many * A->cols) * sizeof(cl_int), &scratch));
-    TRY(kryi_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &length));
+    TRY(kryi_buffer_create(dev, (uint64_t)(many * A->cols) * sizeof(cl_int), &scratch));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->cols * sizeof(cl_int), &length));
     const kry_arg count[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(scratch) };
     TRY(run(dev, "transpose_lengths", many, count, COUNT(count)));
     const kry_arg starts[] = { ARG(cols), ARG(groups), ARG(scratch), ARG(length) };
@@ -104,8 +104,8 @@ static kry_status transpose_on_gpu(const kryi_device_csr *A, kryi_device_csr *T,
     cl_mem count = NULL, unsorted = NULL;
     int64_t total;
 
-    TRY(kryi_buffer_create(dev, (size_t)A->cols * sizeof(cl_int), &count));
-    TRY(kryi_buffer_create(dev, (size_t)A->nnz * sizeof(cl_int), &unsorted));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->cols * sizeof(cl_int), &count));
+    TRY(kryi_buffer_create(dev, (uint64_t)A->nnz * sizeof(cl_int), &unsorted));
     TRY(zero(dev, cols, count));
     const kry_arg counted[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(count) };
     TRY(run(dev, "transpose_lengths", by_rows, counted, COUNT(counted)));
@@ -135,14 +135,14 @@ kry_status kryi_device_csr_transpose(const kryi_device_csr *A, kryi_device_csr *
     *T = (kryi_device_csr){
         .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type
     };
-    TRY(kryi_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
-    TRY(kryi_buffer_create(dev, (size_t)T->nnz * sizeof(cl_int), from));
+    TRY(kryi_buffer_create(dev, (uint64_t)T->nnz * sizeof(cl_int), &T->col));
+    TRY(kryi_buffer_create(dev, (uint64_t)T->nnz * sizeof(cl_int), from));
     if (dev->info.cpu_kernels)
         TRY(transpose_on_cpu(A, T, *from));
     else
         TRY(transpose_on_gpu(A, T, *from));
     if (A->val) {
-        TRY(kryi_buffer_create(dev, (size_t)T->nnz * kry_type_size(T->type), &T->val));
+        TRY(kryi_buffer_create(dev, (uint64_t)T->nnz * kry_type_size(T->type), &T->val));
         TRY(kryi_device_csr_transpose_again(A, *from, T));
     }
 done:

@@ -137,7 +137,7 @@ static kry_status replace(kryi_matrix *A, kry_type stored, const void *host, cl_
                           const void *sums)
 {
     kry_status st = KRY_OK;
-    size_t bytes = (size_t)A->slots * kry_type_size(stored);
+    uint64_t bytes = (uint64_t)A->slots * kry_type_size(stored);
     bool fresh = !A->val || stored != A->stored;
     cl_mem val = NULL, surplus = NULL;
 
@@ -184,7 +184,7 @@ kry_status kryi_matrix_store(kryi_matrix *A, const char *who, const int64_t *row
 {
     kry_status st = KRY_OK;
     const kry_type type = A->shape.type, stored = kryi_stored_type(type, A->params.values, seen);
-    const size_t slots = (size_t)A->slots, size = kry_type_size(stored);
+    const uint64_t slots = (uint64_t)A->slots, size = kry_type_size(stored);
     const bool fresh = !A->val || stored != A->stored;
     const kryi_csr rows = {
         .rows = A->shape.rows, .type = type, .row_ptr = (int64_t *)row_ptr, .val = (void *)sorted
@@ -221,7 +221,7 @@ static kry_status read_values(const kryi_matrix *A, void *val)
     size_t size = kry_type_size(A->stored);
     void *placed = NULL;
 
-    TRY(kryi_alloc((size_t)A->slots, size, &placed));
+    TRY(kryi_alloc((uint64_t)A->slots, size, &placed));
     TRY(kryi_buffer_read(A->dev, A->val, 0, (size_t)A->slots * size, placed));
     for (int64_t k = 0; k < A->nnz; k++)
         kryi_number_put(A->shape.type, val, k,
@@ -235,7 +235,7 @@ done:
 static kry_status read_placed(const kryi_matrix *A, int64_t *row_ptr, int32_t *col, void *val)
 {
     kry_status st = KRY_OK;
-    const size_t nnz = (size_t)A->nnz;
+    const uint64_t nnz = (uint64_t)A->nnz;
     kryi_device_csr C = { 0 };
 
     TRY(kryi_device_csr_of(A, &C));

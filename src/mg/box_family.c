@@ -142,7 +142,7 @@ static kry_status make(box_tail *t)
     int64_t room;
 
     TRY(get_kernel(t));
-    TRY(kryi_alloc((size_t)t->levels * PLAN_WORDS, sizeof *t->plan, &t->plan));
+    TRY(kryi_alloc((uint64_t)t->levels * PLAN_WORDS, sizeof *t->plan, &t->plan));
     lay_out(t, &room);
     TRY(kryi_buffer_upload(t->dev, (size_t)t->levels * PLAN_WORDS * sizeof *t->plan, t->plan,
                            &t->table));

@@ -276,7 +276,7 @@ kry_status kryi_box_create(kry_device *dev, kry_type type, const kryi_box_grid *
     A->slots = A->half + kryi_box_in_flux_form(type, grid);
     A->by_columns = goes_by_columns(dev, type, grid);
     TRY(get_kernels(A));
-    TRY(kryi_buffer_create(dev, (size_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
+    TRY(kryi_buffer_create(dev, (uint64_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
     TRY(kryi_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));
     A = NULL;
 done:

@@ -43,7 +43,7 @@ kry_status kryi_narrow_widen(kryi_narrow *N, int64_t columns)
 
     if (columns == 1 || (N->squares && N->squares->columns == columns)) return KRY_OK;
     TRY(kryi_sum_create_columns(N->dev, 1, (int)columns, NULL, &squares));
-    TRY(kryi_buffer_create(N->dev, (size_t)columns * 2 * sizeof(cl_double), &unit));
+    TRY(kryi_buffer_create(N->dev, (uint64_t)columns * 2 * sizeof(cl_double), &unit));
     kry_sum_release(&N->squares);
     kryi_buffer_release(N->dev, &N->unit);
     N->squares = squares, N->unit = unit;

@@ -33,7 +33,7 @@ done:
 static kry_status collect_rows(kryi_layout *layout, const kryi_csr *mine, kryi_csr *all)
 {
     kry_status st = KRY_OK;
-    const size_t n = (size_t)mine->rows, nnz = (size_t)kryi_csr_nnz(mine);
+    const uint64_t n = (uint64_t)mine->rows, nnz = (uint64_t)kryi_csr_nnz(mine);
     int64_t *length = NULL, *lengths = NULL;
     size_t rows, entries;
 
@@ -63,7 +63,7 @@ static kry_status collect_vectors(const kry_op *A, kry_op *whole)
     size_t rows;
 
     if (!mine) return KRY_OK;
-    TRY(kryi_alloc((size_t)(mine->n * mine->k), sizeof *numbers, &numbers));
+    TRY(kryi_alloc((uint64_t)(mine->n * mine->k), sizeof *numbers, &numbers));
     TRY(kryi_vec_read_doubles(mine, numbers));
     TRY(kry_vec_create(A->dev, mine->type, whole->shape.rows, mine->k, &all));
     for (int64_t j = 0; j < mine->k; j++) {
@@ -139,7 +139,7 @@ static kry_status renew_grid(const kryi_stencil *A, int64_t n, const kry_stencil
     double *faces = NULL;
 
     if (!A->faces_given) return kry_op_update(whole, p->coefficient);
-    TRY(kryi_alloc((size_t)(n * A->axes), sizeof *faces, &faces));
+    TRY(kryi_alloc((uint64_t)(n * A->axes), sizeof *faces, &faces));
     for (int a = 0; a < A->axes; a++)
         for (int64_t i = 0; i < n; i++) faces[a * n + i] = p->face[a][i];
     TRY(kry_op_update(whole, faces));

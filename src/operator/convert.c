@@ -34,7 +34,7 @@ static kry_status take_vectors(const kry_vec *N, const double *scale, const kry_
     kry_vec *vectors = NULL;
 
     if (!N || *to) return KRY_OK;
-    TRY(kryi_alloc((size_t)(N->n * N->k), sizeof *numbers, &numbers));
+    TRY(kryi_alloc((uint64_t)(N->n * N->k), sizeof *numbers, &numbers));
     TRY(kryi_vec_read_doubles(N, numbers));
     for (int64_t i = 0; i < N->n * N->k && scale; i++) numbers[i] /= scale[i % N->n];
     TRY(kry_vec_create(copy->dev, copy->shape.type, N->n, N->k, &vectors));

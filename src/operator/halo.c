@@ -272,7 +272,7 @@ static kry_status find_readers(kryi_halo *h)
     int64_t *mine = NULL, *all = NULL; /* how many numbers a part wants of each; and of all parts */
 
     TRY(kryi_alloc((size_t)size, sizeof *mine, &mine));
-    TRY(kryi_alloc((size_t)size * (size_t)size, sizeof *all, &all));
+    TRY(kryi_alloc((uint64_t)size * (size_t)size, sizeof *all, &all));
     TRY(kryi_alloc((size_t)size, sizeof *h->out.link, &h->out.link));
     for (int i = 0; i < h->in.links; i++) mine[h->in.link[i].rank] = h->in.link[i].count;
     TRY(kryi_layout_gather(&h->dev->layout, mine, (size_t)size * sizeof *mine, all));

@@ -60,7 +60,7 @@ static kry_status fill_begin(const kryi_device_csr *A, fill_levels *f)
 
     TRY(kryi_device_csr_share(A, &f->P));
     f->P.type = KRY_F64;
-    TRY(kryi_buffer_create(f->dev, (size_t)A->nnz * sizeof(double), &f->P.val));
+    TRY(kryi_buffer_create(f->dev, (uint64_t)A->nnz * sizeof(double), &f->P.val));
     const kry_arg args[] = { ARG(entries), ARG(f->P.val) };
     TRY(fill_run(f, "fill_start", A->nnz, args, COUNT(args)));
 done:
@@ -221,7 +221,7 @@ static kry_status spread(kryi_block_device *D, const kryi_block_factor *f, setup
     if (!D->places.dev) TRY(find_places(D, f, s));
     TRY(kryi_device_csr_share(&D->places, &A));
     A.type = KRY_F64;
-    TRY(kryi_buffer_create(s->dev, (size_t)A.nnz * sizeof(double), &A.val));
+    TRY(kryi_buffer_create(s->dev, (uint64_t)A.nnz * sizeof(double), &A.val));
     const kry_arg args[] = { ARG(s->rows),   ARG(s->A.row_ptr), ARG(s->A.col), ARG(s->A.val),
                              ARG(A.row_ptr), ARG(A.col),        ARG(A.val) };
     TRY(run(s, "ilu_spread", args, COUNT(args)));
@@ -312,10 +312,10 @@ static kry_status take_triangle(kryi_block_device *D, const kryi_block_factor *f
     if (!T->row_ptr) {
         *T = (kryi_device_csr){ .dev = s->dev, .rows = s->rows, .cols = s->rows, .type = type };
         TRY(kryi_device_csr_offsets(s->dev, s->rows, D->length[upper], &T->row_ptr, &T->nnz));
-        TRY(kryi_buffer_create(s->dev, (size_t)T->nnz * sizeof(cl_int), &T->col));
+        TRY(kryi_buffer_create(s->dev, (uint64_t)T->nnz * sizeof(cl_int), &T->col));
     }
     kryi_buffer_release(s->dev, &T->val);
-    TRY(kryi_buffer_create(s->dev, (size_t)T->nnz * kry_type_size(type), &T->val));
+    TRY(kryi_buffer_create(s->dev, (uint64_t)T->nnz * kry_type_size(type), &T->val));
     if (mirrored) return kryi_device_csr_transpose_again(&D->triangle[0], D->mirror, T);
     const kry_arg args[] = { ARG(s->rows),    ARG(above),    ARG(s->A.row_ptr),
                              ARG(s->A.col),   ARG(D->place), ARG(s->factor[0]),

@@ -198,7 +198,7 @@ static kry_status add_fill(const kryi_block_factor *f, kryi_csr *blocks)
     if (!f->fill) return KRY_OK;
     if (!f->places->row_ptr) TRY(kryi_csr_fill(f->who, blocks, f->fill, f->places));
     TRY(kryi_csr_copy_pattern(f->places, &filled));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(&filled), sizeof(double), &filled.val));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(&filled), sizeof(double), &filled.val));
     filled.type = KRY_F64;
     kryi_csr_spread(blocks, &filled);
     kryi_csr_release(blocks);

@@ -146,11 +146,11 @@ static kry_status pack_rows(kryi_block_solve *s, const kryi_csr *t, const int32_
     void *val = NULL;
     const int64_t places = s->bundles * s->rows;
 
-    TRY(kryi_alloc((size_t)places + 1, sizeof *begin, &begin));
+    TRY(kryi_alloc((uint64_t)places + 1, sizeof *begin, &begin));
     TRY(find_begins(s, t, position, places, begin));
     const int64_t slots = (int64_t)begin[places] * s->stride;
-    TRY(kryi_alloc((size_t)slots, sizeof *col, &col));
-    TRY(kryi_alloc((size_t)slots, size, &val));
+    TRY(kryi_alloc((uint64_t)slots, sizeof *col, &col));
+    TRY(kryi_alloc((uint64_t)slots, size, &val));
     for (int64_t q = 0; position && q < slots; q++) col[q] = -1;
     for (int64_t i = 0; i < s->n; i++) {
         const bundle_place at = place_of_row(s, position, i);

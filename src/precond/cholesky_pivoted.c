@@ -109,7 +109,7 @@ static kry_status factorise(factor *f, const kryi_csr *E, double rounding)
     kry_status st = KRY_OK;
     double *W = NULL, *left = NULL;
 
-    TRY(kryi_alloc((size_t)(f->n * f->n), sizeof *W, &W));
+    TRY(kryi_alloc((uint64_t)(f->n * f->n), sizeof *W, &W));
     TRY(kryi_alloc((size_t)f->n, sizeof *left, &left));
     TRY(scale_matrix(f, E, W, left));
     for (f->rank = 0; f->rank < f->n; f->rank++) {
@@ -136,7 +136,7 @@ static kry_status pivoted_create(const kryi_csr *E, int64_t n, double rounding, 
     f->n = n;
     TRY(kryi_alloc((size_t)n, sizeof *f->place, &f->place));
     TRY(kryi_alloc((size_t)n, sizeof *f->scale, &f->scale));
-    TRY(kryi_alloc((size_t)(n * n), sizeof *f->L, &f->L));
+    TRY(kryi_alloc((uint64_t)(n * n), sizeof *f->L, &f->L));
     TRY(kryi_alloc((size_t)n, sizeof *f->x, &f->x));
     TRY(factorise(f, E, rounding));
     *self = f;

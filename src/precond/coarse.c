@@ -70,7 +70,7 @@ static kry_status find_null_space(kryi_coarse *s, const kryi_csr *E)
                   pinned = s->factor && s->engine->pinned ? s->engine->pinned(s->factor) : 0;
 
     s->m = ones + pinned;
-    TRY(kryi_alloc((size_t)(s->k * s->m), sizeof *s->N, &s->N));
+    TRY(kryi_alloc((uint64_t)(s->k * s->m), sizeof *s->N, &s->N));
     for (int64_t i = 0; i < s->k; i++) {
         s->d[i] = kryi_csr_entry(E, i, i);
         if (!(s->d[i] > 0)) s->d[i] = 1;
@@ -152,7 +152,7 @@ static kry_status make_room(kryi_coarse *s, int64_t columns)
     kry_status st = KRY_OK;
 
     if (s->columns >= columns) return KRY_OK;
-    TRY(kryi_realloc((size_t)(columns * s->k), sizeof *s->x, &s->x));
+    TRY(kryi_realloc((uint64_t)(columns * s->k), sizeof *s->x, &s->x));
     s->columns = columns;
 done:
     return st;

@@ -30,7 +30,7 @@ static kry_status beyond_slab(const kryi_slab *s, int64_t *count, int64_t **plac
     int64_t below = (s->first + s->all - 1) % s->all, above = (s->first + s->count) % s->all;
 
     *count = (s->low + s->high) * s->layer;
-    TRY(kryi_alloc((size_t)*count, sizeof **place, place));
+    TRY(kryi_alloc((uint64_t)*count, sizeof **place, place));
     for (int64_t i = 0; i < s->layer; i++) {
         if (s->low) (*place)[s->at_low + i] = below * s->layer + i;
         if (s->high) (*place)[s->at_high + i] = above * s->layer + i;
@@ -47,7 +47,7 @@ kry_status kryi_couplings_beyond(const kry_op *A, int64_t *count, int64_t **plac
 
     if (grid) return beyond_slab(&grid->slab, count, place);
     *count = kryi_coupled_places(kryi_pin_of(A), &from);
-    TRY(kryi_alloc((size_t)*count, sizeof **place, place));
+    TRY(kryi_alloc((uint64_t)*count, sizeof **place, place));
     if (*count) memcpy(*place, from, (size_t)*count * sizeof **place);
 done:
     return st;
@@ -113,7 +113,7 @@ static kry_status meet(const kryi_couplings *couplings, const kryi_subspace *Z, 
     }
     *M = (kryi_csr){ .rows = rows, .cols = Z->domains };
     TRY(kryi_alloc((size_t)rows + 1, sizeof *M->row_ptr, &M->row_ptr));
-    TRY(kryi_alloc((size_t)nnz + 1, sizeof *M->col,
+    TRY(kryi_alloc((uint64_t)nnz + 1, sizeof *M->col,
                    &M->col)); /* a row of one label may be the last */
     for (int64_t l = 0; l < Z->domains; l++) seen[l] = 0;
     for (int64_t i = 0, r = 0; r < rows; i++) {

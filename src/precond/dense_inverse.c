@@ -84,7 +84,7 @@ static kry_status make_part(kryi_dense_inverse *D, int64_t vectors)
     if (D->part_vectors >= vectors) return KRY_OK;
     kryi_buffer_release(D->dev, &D->part);
     D->part_vectors = 0;
-    TRY(kryi_buffer_create(D->dev, (size_t)(part_of(D) * vectors) * kry_type_size(D->type),
+    TRY(kryi_buffer_create(D->dev, (uint64_t)(part_of(D) * vectors) * kry_type_size(D->type),
                            &D->part));
     D->part_vectors = vectors;
 done:
@@ -205,7 +205,7 @@ kry_status kryi_dense_inverse_form(kryi_dense_inverse *D, kryi_column_solver *so
     double *x = NULL;
     void *out = NULL;
 
-    TRY(kryi_alloc((size_t)k * TILE, sizeof *x, &x));
+    TRY(kryi_alloc((uint64_t)k * TILE, sizeof *x, &x));
     TRY(kryi_alloc(room, word, &out));
     for (int64_t j = 0; j < k; j += TILE) {
         int64_t m = k - j < TILE ? k - j : TILE,
@@ -306,7 +306,7 @@ static kry_status inversion_create(const kryi_dense_inverse *D, const kryi_csr *
     *v = (inversion){ .D = D, .dev = D->dev, .E = E };
     v->n = (cl_int)((D->k + SIDE - 1) / SIDE * SIDE);
     v->count = (cl_int)(D->k - singular);
-    const size_t word = sizeof(double), n = (size_t)v->n;
+    const uint64_t word = sizeof(double), n = (uint64_t)v->n;
     TRY(kryi_alloc(n, word, &v->diagonal));
     for (int64_t i = 0; i < v->n; i++) v->diagonal[i] = i < v->count ? kryi_csr_entry(E, i, i) : 1;
     TRY(kryi_buffer_upload(v->dev, n * word, v->diagonal, &v->given));

@@ -55,7 +55,7 @@ static kry_status take_modes(probe *p)
     const kryi_subspace *Z = p->Z;
     double noise = 64 * (Z->type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON);
 
-    TRY(kryi_alloc((size_t)(Z->n * Z->per), sizeof *p->mode, &p->mode));
+    TRY(kryi_alloc((uint64_t)(Z->n * Z->per), sizeof *p->mode, &p->mode));
     TRY(kryi_alloc((size_t)Z->n, sizeof *p->noise, &p->noise));
     TRY(kryi_vec_read_doubles(Z->modes, p->mode));
     if (!p->A->table->diagonal) return KRY_OK;
@@ -283,8 +283,8 @@ static kry_status multiply_vectors(const kry_op *A, kryi_subspace *Z, kryi_galer
     double *E = G->E.val;
     TRY(kry_vec_create(Z->dev, Z->type, Z->n, Z->k, &G->AZ));
     TRY(kry_op_apply(A, 1, Z->vectors, 0, G->AZ));
-    TRY(kryi_alloc((size_t)(Z->n * Z->k), sizeof *z, &z));
-    TRY(kryi_alloc((size_t)(Z->n * Z->k), sizeof *az, &az));
+    TRY(kryi_alloc((uint64_t)(Z->n * Z->k), sizeof *z, &z));
+    TRY(kryi_alloc((uint64_t)(Z->n * Z->k), sizeof *az, &az));
     TRY(kryi_vec_read_doubles(Z->vectors, z));
     TRY(kryi_vec_read_doubles(G->AZ, az));
     for (int64_t s = 0; s < Z->k; s++)

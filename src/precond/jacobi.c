@@ -108,7 +108,7 @@ static kry_status fill_empty_rows(const kry_op *A, kry_vec *d)
     TRY(kryi_vec_read_doubles(d, number));
     for (int64_t i = 0; i < d->n && !zeros; i++) zeros = number[i] == 0;
     if (!zeros) goto done;
-    TRY(kryi_alloc((size_t)(d->n * null->k), sizeof *v, &v));
+    TRY(kryi_alloc((uint64_t)(d->n * null->k), sizeof *v, &v));
     TRY(kryi_vec_read_doubles(null, v));
     for (int64_t e = 0; e < d->n * null->k; e++)
         if (fabs(v[e]) == 1 && number[e % d->n] == 0) number[e % d->n] = 1;

@@ -209,7 +209,7 @@ kry_status kryi_label_graph(const kry_op *A, int64_t k, bool by_component, int32
     const int labels_of_part = by_component ? block : 1;
     TRY(kryi_alloc((size_t)graph.rows, sizeof *part, &part));
     TRY(kryi_alloc((size_t)n, sizeof *label, &label));
-    TRY(kryi_alloc((size_t)(k * labels_of_part), sizeof *number, &number));
+    TRY(kryi_alloc((uint64_t)(k * labels_of_part), sizeof *number, &number));
     TRY(kryi_graph_parts("kry_labels_graph", &graph, NULL, (int)k, NULL, part));
     for (int64_t i = 0; i < n; i++)
         label[i] = part[i / block] * labels_of_part + (by_component ? (int32_t)(i % block) : 0);

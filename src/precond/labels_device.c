@@ -25,7 +25,7 @@ kry_status kryi_labels_store(kry_device *dev, int64_t n, int64_t domains, cl_mem
         *to = label;
         return KRY_OK;
     }
-    TRY(kryi_buffer_create(dev, (size_t)n * sizeof(cl_ushort), &narrow));
+    TRY(kryi_buffer_create(dev, (uint64_t)n * sizeof(cl_ushort), &narrow));
     const kry_arg args[] = { ARG(n), ARG(label), ARG(narrow) };
     TRY(run(dev, KRY_F32, "labels_narrow", n, args, COUNT(args)));
     *to = narrow, narrow = NULL;
@@ -54,8 +54,8 @@ kry_status kryi_labels_ones(kry_device *dev, kry_type type, bool narrow, int64_t
 
     *ones = (kryi_device_csr){ .dev = dev, .rows = n, .cols = k, .nnz = n, .type = type };
     TRY(one_in_each_row(dev, n, &ones->row_ptr));
-    TRY(kryi_buffer_create(dev, (size_t)n * sizeof(cl_int), &ones->col));
-    TRY(kryi_buffer_create(dev, (size_t)n * kry_type_size(type), &ones->val));
+    TRY(kryi_buffer_create(dev, (uint64_t)n * sizeof(cl_int), &ones->col));
+    TRY(kryi_buffer_create(dev, (uint64_t)n * kry_type_size(type), &ones->val));
     const kry_arg args[] = { ARG(n), ARG(small), ARG(full), ARG(ones->col), ARG(ones->val) };
     TRY(run(dev, type, "labels_entries", n, args, COUNT(args)));
 done:
@@ -93,7 +93,7 @@ static kry_status find(int64_t n, cl_mem label, unsorted *u)
     TRY(run(dev, KRY_F32, "pieces_count", 2 * blocks, counts, COUNT(counts)));
     TRY(kryi_device_csr_offsets(dev, blocks, count, &first, &u->of.nnz));
     u->of.rows = u->of.nnz;
-    const size_t pieces = (size_t)u->of.nnz;
+    const uint64_t pieces = (uint64_t)u->of.nnz;
     TRY(kryi_buffer_create(dev, pieces * sizeof(cl_int), &u->of.col));
     TRY(kryi_buffer_create(dev, pieces * sizeof(cl_int), &u->start));
     TRY(kryi_buffer_create(dev, pieces, &u->length));

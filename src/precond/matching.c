@@ -158,7 +158,7 @@ static kry_status begin(const kryi_matrix *A, level *l, cl_mem label)
     TRY(kryi_device_csr_of(A, &given));
     TRY(kryi_device_csr_share(&given, &l->graph));
     l->graph.type = KRY_F32;
-    TRY(kryi_buffer_create(A->dev, (size_t)nnz * sizeof(float), &l->graph.val));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)nnz * sizeof(float), &l->graph.val));
     TRY(kryi_ints_create(A->dev, rows, &l->size));
     const kry_arg edges[] = { ARG(nnz), ARG(l->graph.val) };
     const kry_arg nodes[] = { ARG(rows), ARG(l->size), ARG(label) };

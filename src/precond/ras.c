@@ -113,7 +113,7 @@ static kry_status keep(kryi_overlap *o, int64_t part, const growth *g, int64_t *
 
     if (to + g->count > *room) {
         *room = 2 * (to + g->count);
-        TRY(kryi_realloc((size_t)*room, sizeof *o->row, &o->row));
+        TRY(kryi_realloc((uint64_t)*room, sizeof *o->row, &o->row));
     }
     for (int64_t k = 0; k < g->count; k++) o->row[to + k] = g->list[k];
     qsort(o->row + to, (size_t)g->count, sizeof *o->row, ascending);

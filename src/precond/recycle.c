@@ -43,8 +43,8 @@ kry_status kryi_recycle_create(const kry_op *A, int most, kryi_recycle **recycle
     R->A = A, R->most = most, R->window = m, R->wide = wide, R->updates = -1;
     TRY(kryi_vec_create_columns(A->dev, s->type, s->rows, m, &R->V));
     TRY(kry_sum_create(A->dev, kept, &R->sum));
-    TRY(kryi_buffer_create(A->dev, (size_t)m * STATE_SIZE * acc, &R->log));
-    TRY(kryi_alloc((size_t)m * STATE_SIZE, acc, &R->read));
+    TRY(kryi_buffer_create(A->dev, (uint64_t)m * STATE_SIZE * acc, &R->log));
+    TRY(kryi_alloc((uint64_t)m * STATE_SIZE, acc, &R->read));
     TRY(kryi_buffer_create(A->dev, coefficients * word, &R->C));
     TRY(kryi_alloc(coefficients, word, &R->C_read));
     TRY(kryi_alloc(square, sizeof *R->T, &R->T));

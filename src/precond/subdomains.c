@@ -251,7 +251,7 @@ static kry_status take_modes(const kry_vec *modes, kryi_subdomains *s)
     double *size = NULL, *room = NULL;
 
     s->per = (int)modes->k;
-    TRY(kryi_alloc((size_t)(n * modes->k), sizeof *s->modes, &s->modes));
+    TRY(kryi_alloc((uint64_t)(n * modes->k), sizeof *s->modes, &s->modes));
     TRY(kryi_alloc((size_t)s->count, sizeof *size, &size));
     TRY(kryi_alloc(2 * (size_t)s->count, sizeof *room, &room));
     TRY(kryi_vec_read_doubles(modes, s->modes));
@@ -346,7 +346,7 @@ kry_status kryi_subdomains_of_part(const kryi_subdomains *all, const kry_op *A, 
     kryi_split_copy(split, rank, sizeof *all->labels, all->labels, s->labels, true);
     for (int64_t i = 0; i < s->beyond; i++)
         s->labels[n + i] = all->labels[kryi_split_row(split, place[i])];
-    if (all->modes) TRY(kryi_alloc((size_t)(n * s->per), sizeof *s->modes, &s->modes));
+    if (all->modes) TRY(kryi_alloc((uint64_t)(n * s->per), sizeof *s->modes, &s->modes));
     for (int64_t j = 0; all->modes && j < s->per; j++)
         kryi_split_copy(split, rank, sizeof *s->modes, all->modes + j * split->n, s->modes + j * n,
                         true);

@@ -32,8 +32,8 @@ static kry_status make_part(kryi_subspace *Z, int64_t columns)
     if (Z->part_columns >= columns) return KRY_OK;
     kryi_buffer_release(Z->dev, &Z->part);
     Z->part_columns = 0;
-    TRY(kryi_buffer_create(Z->dev, (size_t)(Z->segments * Z->per * columns) * sizeof(kryi_partial),
-                           &Z->part));
+    TRY(kryi_buffer_create(
+        Z->dev, (uint64_t)(Z->segments * Z->per * columns) * sizeof(kryi_partial), &Z->part));
     Z->part_columns = columns;
 done:
     return st;

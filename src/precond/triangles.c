@@ -117,7 +117,7 @@ static kry_status make_dropped(const kry_op *A, const taken *t, bool unscaled, k
     P.val = NULL;
     TRY(make_triangle(t, &form, &K));
     TRY(kryi_csr_transpose(&K, &K_t));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(&P), sizeof(double), &P.val));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(&P), sizeof(double), &P.val));
     TRY(unscaled ? kryi_csr_multiply_within(&K, NULL, &K_t, &P)
                  : kryi_csr_multiply_within(&K_t, t->d, &K, &P));
     TRY(kryi_rows_matrix(A, &P, KRY_SYMMETRIC, matrix));

@@ -209,8 +209,8 @@ static kry_status place_entries(const kryi_entries *e, const kry_matrix_params *
     TRY(sort_by(&p, p.col, e->given.cols));
     TRY(sort_by(&p, p.row, e->given.rows));
     TRY(kryi_alloc((size_t)p.all, sizeof *A->col, &A->col));
-    TRY(kryi_alloc((size_t)e->nnz, sizeof *map->place, &map->place));
-    if (mirrored) TRY(kryi_alloc((size_t)e->nnz, sizeof *map->mirror, &map->mirror));
+    TRY(kryi_alloc((uint64_t)e->nnz, sizeof *map->place, &map->place));
+    if (mirrored) TRY(kryi_alloc((uint64_t)e->nnz, sizeof *map->mirror, &map->mirror));
     for (int64_t k = 0; mirrored && k < e->nnz; k++) map->mirror[k] = -1;
     TRY(assign_places(&p, params->duplicates, A, map));
 done:
@@ -299,7 +299,7 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
     *A = (kryi_csr){ .rows = e->given.rows, .cols = e->given.cols, .type = e->given.type };
     if (e->given.row_ptr) TRY(check_row_ptr(e));
     if (sorted) {
-        TRY(kryi_alloc((size_t)e->nnz, sizeof *c.to, &c.to));
+        TRY(kryi_alloc((uint64_t)e->nnz, sizeof *c.to, &c.to));
         kryi_parallel(parts, e->given.rows, copy_rows, &c);
         for (int p = 0; p < parts; p++) sorted &= !c.bad[p];
     }
@@ -315,7 +315,7 @@ kry_status kryi_entries_compress(const kryi_entries *e, const kry_matrix_params 
     if (borrow && sorted) {
         A->val = e->given.val;
     } else if (e->given.val) {
-        TRY(kryi_alloc((size_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
+        TRY(kryi_alloc((uint64_t)kryi_csr_nnz(A), kry_type_size(A->type), &A->val));
         TRY(kryi_entries_renew(e->who, &m, e->given.val, kryi_csr_nnz(A), A));
     }
     if (map) *map = m, m = (kryi_entry_map){ 0 };

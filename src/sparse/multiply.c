@@ -94,12 +94,12 @@ kry_status kryi_csr_multiply(const kryi_csr *A, const kryi_csr *B, kryi_csr *C)
     assert(A->cols == B->rows && !A->val == !B->val);
     assert(!A->val || (A->type == KRY_F64 && B->type == KRY_F64));
     *C = (kryi_csr){ .rows = A->rows, .cols = B->cols, .type = KRY_F64 };
-    TRY(kryi_alloc((size_t)(parts * B->cols), sizeof *p.last, &p.last));
+    TRY(kryi_alloc((uint64_t)(parts * B->cols), sizeof *p.last, &p.last));
     TRY(kryi_alloc((size_t)C->rows + 1, sizeof *C->row_ptr, &C->row_ptr));
     kryi_parallel(parts, C->rows, count_rows, &p);
     for (int64_t i = 0; i < C->rows; i++) C->row_ptr[i + 1] += C->row_ptr[i];
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(C), sizeof *C->col, &C->col));
-    if (A->val) TRY(kryi_alloc((size_t)kryi_csr_nnz(C), sizeof(double), &C->val));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(C), sizeof *C->col, &C->col));
+    if (A->val) TRY(kryi_alloc((uint64_t)kryi_csr_nnz(C), sizeof(double), &C->val));
     kryi_parallel(parts, C->rows, multiply_rows, &p);
     if (kryi_longest_row(C) > SHORT)
         TRY(kryi_csr_sort(C));
@@ -162,7 +162,7 @@ kry_status kryi_csr_multiply_within(const kryi_csr *A, const double *d, const kr
     within w = { .A = A, .B = B, .d = d, .C = C };
 
     assert(A->rows == C->rows && A->cols == B->rows && B->cols == C->cols);
-    TRY(kryi_alloc((size_t)(parts * C->cols), sizeof *w.place, &w.place));
+    TRY(kryi_alloc((uint64_t)(parts * C->cols), sizeof *w.place, &w.place));
     kryi_parallel(parts, C->rows, add_rows, &w);
 done:
     free(w.place);

@@ -108,7 +108,7 @@ kry_status kryi_csr_symmetrise(kryi_csr *A, double tolerance, kryi_csr_mismatch 
 
     *mismatch = (kryi_csr_mismatch){ .i = -1 };
     TRY(kryi_alloc((size_t)A->rows, sizeof *s.root, &s.root));
-    TRY(kryi_alloc((size_t)kryi_csr_nnz(A), sizeof *s.drop, &s.drop));
+    TRY(kryi_alloc((uint64_t)kryi_csr_nnz(A), sizeof *s.drop, &s.drop));
     for (int64_t i = 0; i < A->rows; i++) s.root[i] = sqrt(kryi_csr_entry(A, i, i));
     kryi_csr_pairs(A, symmetrise_pair, &s);
     for (int64_t i = 0; i < A->rows; i++) {

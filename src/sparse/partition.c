@@ -243,7 +243,7 @@ kry_status kryi_partition_volume(const kryi_csr *A, int parts, const int32_t *pa
     int64_t *first = NULL;
 
     TRY(kryi_alloc((size_t)A->rows, sizeof *c.reader, &c.reader));
-    TRY(kryi_alloc((size_t)parts * (size_t)parts, sizeof *c.talks, &c.talks));
+    TRY(kryi_alloc((uint64_t)parts * (size_t)parts, sizeof *c.talks, &c.talks));
     TRY(kryi_alloc((size_t)A->rows, sizeof *order, &order));
     TRY(kryi_alloc((size_t)parts + 1, sizeof *first, &first));
     kryi_partition_order(A->rows, parts, part, first, order);

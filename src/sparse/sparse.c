@@ -11,8 +11,8 @@ static kry_status create_like(const kryi_csr *like, int64_t rows, int64_t cols, 
 
     *A = (kryi_csr){ .rows = rows, .cols = cols, .type = like->type };
     TRY(kryi_alloc((size_t)rows + 1, sizeof *A->row_ptr, &A->row_ptr));
-    TRY(kryi_alloc((size_t)nnz, sizeof *A->col, &A->col));
-    if (like->val) TRY(kryi_alloc((size_t)nnz, kry_type_size(like->type), &A->val));
+    TRY(kryi_alloc((uint64_t)nnz, sizeof *A->col, &A->col));
+    if (like->val) TRY(kryi_alloc((uint64_t)nnz, kry_type_size(like->type), &A->val));
 done:
     if (st < 0) kryi_csr_release(A);
     return st;
@@ -35,7 +35,7 @@ void kryi_csr_release(kryi_csr *A)
 kry_status kryi_csr_copy(const kryi_csr *A, kryi_csr *B)
 {
     kry_status st = KRY_OK;
-    const size_t nnz = (size_t)kryi_csr_nnz(A);
+    const uint64_t nnz = (uint64_t)kryi_csr_nnz(A);
 
     TRY(create_like(A, A->rows, A->cols, (int64_t)nnz, B));
     memcpy(B->row_ptr, A->row_ptr, ((size_t)A->rows + 1) * sizeof *A->row_ptr);
@@ -94,7 +94,7 @@ kry_status kryi_csr_convert(kryi_csr *A, kry_type type)
     void *val = NULL;
 
     if (type == A->type) return KRY_OK;
-    TRY(kryi_alloc((size_t)nnz, kry_type_size(type), &val));
+    TRY(kryi_alloc((uint64_t)nnz, kry_type_size(type), &val));
     for (int64_t e = 0; e < nnz; e++)
         kryi_number_put(type, val, e, kryi_number_at(A->type, A->val, e));
     free(A->val);

@@ -77,7 +77,7 @@ kry_status kryi_split_complete(const kryi_split *s, size_t size, void *all)
     for (int r = 0; r < s->members; r++)
         most = kryi_split_rows(s, r) > most ? kryi_split_rows(s, r) : most;
     TRY(kryi_alloc((size_t)most, size, &padded));
-    TRY(kryi_alloc((size_t)(most * s->members), size, &room));
+    TRY(kryi_alloc((uint64_t)(most * s->members), size, &room));
     memcpy(padded, (char *)all + (size_t)s->first[s->begin] * size,
            (size_t)kryi_split_rows(s, s->begin) * size);
     TRY(kryi_ranks_gather(R, padded, (size_t)most * size, room));

@@ -30,7 +30,7 @@ kry_status kryi_sum_create_columns(kry_device *dev, int width, int columns, cl_m
     s->width = width, s->columns = columns, s->stopped = stopped;
     TRY(kryi_alloc(count, sizeof *s->part, &s->part));
     TRY(kryi_alloc((size_t)width, sizeof *s->total, &s->total));
-    TRY(kryi_buffer_create(dev, (size_t)columns * count * sizeof *s->part, &s->buffer));
+    TRY(kryi_buffer_create(dev, (uint64_t)columns * count * sizeof *s->part, &s->buffer));
     *sum = s;
     s = NULL;
 done:

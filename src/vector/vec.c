@@ -47,7 +47,7 @@ kry_status kryi_vec_create_room(kry_device *dev, kry_type type, int64_t n, int64
     if (dev->team)
         TRY(kryi_vec_allocate_parts(v));
     else
-        TRY(kryi_buffer_create(dev, (size_t)(n * k) * kry_type_size(type), &v->buffer));
+        TRY(kryi_buffer_create(dev, (uint64_t)(n * k) * kry_type_size(type), &v->buffer));
     *vec = v;
     v = NULL;
 done:

@@ -93,7 +93,7 @@ static kry_status move_parts(const kry_vec *v, void *host, bool to_device)
     size_t size = kry_type_size(v->type);
     char *block = NULL; /* the numbers of a part, in the order of its rows */
 
-    TRY(kryi_alloc((size_t)(v->n * v->k), size, &block));
+    TRY(kryi_alloc((uint64_t)(v->n * v->k), size, &block));
     for (int r = 0; r < v->split->members; r++) {
         kry_vec p = kryi_vec_on_part(v, r);
         if (!to_device) TRY(kry_vec_read(&p, block));

@@ -141,7 +141,7 @@ kry_status bench_block(const bench *b, int64_t n, int64_t columns, uint64_t stre
     const void *out = NULL;
     TRY(kry_vec_create(b->device, b->type, n, columns, vec));
     const int64_t rows = kry_vec_rows_here(*vec, NULL);
-    TRY(ranks_agree(allocate((size_t)(rows * columns), sizeof(double), &values)));
+    TRY(ranks_agree(allocate((uint64_t)(rows * columns), sizeof(double), &values)));
     for (int64_t c = 0; c < columns; c++)
         for (int64_t i = 0; i < rows; i++)
             values[c * rows + i] = kry_random_unit((uint64_t)b->seed, stream,

@@ -6,14 +6,16 @@
 #include <string.h>
 #include <time.h>
 
-static kry_status no_memory(size_t count, size_t size)
+static kry_status no_memory(uint64_t count, size_t size)
 {
-    return kry_fail(KRY_ERR_MEMORY, "no memory for %zu items of %zu bytes", count, size);
+    return kry_fail(KRY_ERR_MEMORY, "no memory for %llu items of %zu bytes",
+                    (unsigned long long)count, size);
 }
 
-kry_status allocate(size_t count, size_t size, void *address_of_pointer)
+kry_status allocate(uint64_t count, size_t size, void *address_of_pointer)
 {
-    void *memory = calloc(count ? count : 1, size);
+    const size_t items = (size_t)count;
+    void *memory = items != count ? NULL : calloc(items ? items : 1, size);
 
     if (!memory) return no_memory(count, size);
     memcpy(address_of_pointer, &memory, sizeof memory);
@@ -21,12 +23,12 @@ kry_status allocate(size_t count, size_t size, void *address_of_pointer)
     return KRY_OK;
 }
 
-kry_status reallocate(size_t count, size_t size, void *address_of_pointer)
+kry_status reallocate(uint64_t count, size_t size, void *address_of_pointer)
 {
     void *memory;
 
     memcpy(&memory, address_of_pointer, sizeof memory);
-    memory = count <= SIZE_MAX / size ? realloc(memory, (count ? count : 1) * size) : NULL;
+    memory = count <= SIZE_MAX / size ? realloc(memory, (size_t)(count ? count : 1) * size) : NULL;
     if (!memory) return no_memory(count, size);
     memcpy(address_of_pointer, &memory, sizeof memory);
     return KRY_OK;

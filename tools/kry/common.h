@@ -10,9 +10,9 @@
 #include <kry/opencl.h>
 #include <stdbool.h>
 
-kry_status allocate(size_t count, size_t size, void *address_of_pointer); /* zeroed */
+kry_status allocate(uint64_t count, size_t size, void *address_of_pointer); /* zeroed */
 /* As many items as `count` in place of those there are; new ones are not zeroed. */
-kry_status reallocate(size_t count, size_t size, void *address_of_pointer);
+kry_status reallocate(uint64_t count, size_t size, void *address_of_pointer);
 double now(void); /* seconds, from a clock that only goes forward */
 
 /* A vector of one column := numbers of its type, of all rows; a rank takes its own. */

@@ -16,9 +16,9 @@ static kry_status write_rows(const char *path, const kry_problem *p, const char 
     kry_mtx mtx = { .symmetry = symmetric ? KRY_MTX_SYMMETRIC : KRY_MTX_GENERAL,
                     .rows = p->n,
                     .cols = p->n };
-    TRY(allocate((size_t)p->nnz, sizeof(int32_t), &mtx.row));
-    TRY(allocate((size_t)p->nnz, sizeof(int32_t), &mtx.col));
-    TRY(allocate((size_t)p->nnz, sizeof(double), &mtx.val));
+    TRY(allocate((uint64_t)p->nnz, sizeof(int32_t), &mtx.row));
+    TRY(allocate((uint64_t)p->nnz, sizeof(int32_t), &mtx.col));
+    TRY(allocate((uint64_t)p->nnz, sizeof(double), &mtx.val));
     for (int64_t i = 0; i < p->n; i++) {
         for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
             if (symmetric && p->col[e] > i) break;

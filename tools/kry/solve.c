@@ -189,7 +189,7 @@ static kry_status solve_system(solve *s)
     kry_status st = KRY_OK;
     kry_rank_facts before;
 
-    TRY(ranks_agree(allocate((size_t)(s->rows * s->rhs.columns), sizeof(double), &s->x)));
+    TRY(ranks_agree(allocate((uint64_t)(s->rows * s->rhs.columns), sizeof(double), &s->x)));
     if (watched(&s->o)) interrupt_catch();
     kry_team_rank_facts(s->device, &before);
     kry_report_enter(s->page, KRY_REPORT_SOLVE);

@@ -176,7 +176,7 @@ static kry_status set_modes(int axes, const double *coordinates, kry_op *A)
     const void *numbers;
 
     if (n <= m) return KRY_OK; /* so few that any preconditioner will do */
-    TRY(allocate((size_t)(n * m), sizeof *modes, &modes));
+    TRY(allocate((uint64_t)(n * m), sizeof *modes, &modes));
     TRY(kry_rigid_body_modes(axes, n / axes, coordinates, modes));
     TRY(convert_values(shape->type, n * m, modes, &numbers, &narrow));
     TRY(kry_vec_create(kry_op_device(A), shape->type, n, m, &V));

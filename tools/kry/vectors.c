@@ -27,7 +27,7 @@ static kry_status scatter(const char *path, const kry_mtx *mtx, double *values)
     kry_status st = KRY_OK;
     bool *seen = NULL;
 
-    TRY(allocate((size_t)(mtx->rows * mtx->cols), sizeof *seen, &seen));
+    TRY(allocate((uint64_t)(mtx->rows * mtx->cols), sizeof *seen, &seen));
     for (int64_t e = 0; e < mtx->nnz; e++) {
         const int64_t at = mtx->col[e] * mtx->rows + mtx->row[e];
         CHECK(!seen[at], KRY_ERR_ARGUMENT, "%s: two entries at row %d, column %d", path,
@@ -51,7 +51,7 @@ kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **
           "%s is %lld by %lld, but right-hand sides must be columns of %lld rows to go with the "
           "matrix",
           path, (long long)mtx->rows, (long long)mtx->cols, (long long)n);
-    TRY(allocate((size_t)(n * mtx->cols), sizeof(double), values));
+    TRY(allocate((uint64_t)(n * mtx->cols), sizeof(double), values));
     if (mtx->array)
         memcpy(*values, mtx->val, (size_t)mtx->nnz * sizeof **values);
     else
