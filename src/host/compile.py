@@ -17,7 +17,7 @@ FLAGS = ['-x', 'cl', '-cl-std=CL1.2', '-Xclang', '-cl-ext=+cl_khr_fp64', '-Xclan
 # Under AddressSanitizer: a check is a call, so that kernels compile in half of the time.
 ADDRESSES = ['-fsanitize=address', '-O1', '-mllvm', '-asan-instrumentation-with-call-threshold=0']
 DEFINES = ['-DKRY_CPU', '-DKRY_FP64', '-DWG=1', '-DVW=8']
-SIZES = {'void *': 8, 'int': 4, 'uint': 4, 'float': 4, 'long': 8, 'ulong': 8, 'double': 8}
+SIZES = {'void *': 'p', 'int': '4', 'uint': '4', 'float': '4', 'long': '8', 'ulong': '8', 'double': '8'}
 KERNEL = re.compile(r'\bKRY_KERNEL\s+(?:__attribute__\s*\(\(.*?\)\)\)?\s*)?void\s+(\w+)\s*\(([^)]*)\)')
 
 
@@ -91,7 +91,7 @@ class Compiler:
         for name, given in KERNEL.findall(text):
             types = list(parameters(given))
             self.rows.append(f'{{ "{self.given.stem}", "{" ".join([f"REAL={real}", *defines])}", "{name}", '
-                             f'"{"".join(str(SIZES[t]) for t in types)}", {base}_{name} }},\n')
+                             f'"{"".join(SIZES[t] for t in types)}", {base}_{name} }},\n')
             if is_new:
                 code += caller(f'{base}_{name}', name, types)
                 self.declared.append(f'extern void {base}_{name}(const kry_arg *a);\n')

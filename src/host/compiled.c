@@ -70,7 +70,10 @@ static const kryi_host_level *level_here(void)
 {
     const kryi_host_level *level = kryi_host_levels;
 
-#if defined(__x86_64__)
+#if defined(__i386__)
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("sse2")) return NULL;
+#elif defined(__x86_64__)
     __builtin_cpu_init();
     const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                     __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
@@ -127,10 +130,11 @@ static kry_status check_arguments(const kryi_compiled *k, const kry_arg *args, s
 
     CHECK(count == wanted, KRY_ERR_DEVICE, "kernel %s: %zu arguments, it has %zu", k->name, count,
           wanted);
-    for (size_t i = 0; i < count; i++)
-        CHECK(args[i].size == (size_t)(k->sizes[i] - '0'), KRY_ERR_DEVICE,
-              "kernel %s: argument %zu has %zu bytes, not %c", k->name, i, args[i].size,
-              k->sizes[i]);
+    for (size_t i = 0; i < count; i++) {
+        const size_t size = k->sizes[i] == 'p' ? sizeof(void *) : (size_t)(k->sizes[i] - '0');
+        CHECK(args[i].size == size, KRY_ERR_DEVICE,
+              "kernel %s: argument %zu has %zu bytes, not %zu", k->name, i, args[i].size, size);
+    }
 done:
     return st;
 }

@@ -4,7 +4,7 @@
 
 #include "host/host.h"
 
-/* A kernel, by its file, the defines of its program and its name. sizes: a digit for each argument, its bytes. */
+/* A kernel, by its file, the defines of its program and its name. sizes: for each argument a digit, its bytes, or p for a pointer. */
 typedef struct kryi_compiled {
     const char *stem, *program, *name, *sizes;
     void (*run)(const kry_arg *arguments);

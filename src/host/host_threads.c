@@ -18,7 +18,7 @@ enum { MOST_THREADS = 256, FEW_GROUPS = 4, LOOKS = 4000, CLOSED = 1 << 30, CACHE
 
 /* The struct of opencl_c.clh: where the work-group is that this thread runs. */
 typedef struct place {
-    long group[2], groups[2];
+    int64_t group[2], groups[2];
     const int *late;
 } place;
 static _Thread_local place here;
@@ -91,7 +91,7 @@ static void run_shares(kryi_host_pool *pool, int first)
 
 static void pause_thread(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");

@@ -69,15 +69,20 @@ done:
     return kryi_team_leave(device, st);
 }
 
+static bool is_pointer(const kryi_field *f)
+{
+    return f->type == KRY_FIELD_TEXT || f->type == KRY_FIELD_POINTER;
+}
+
 /* How far each element of a field is from the next one. */
 static size_t size_of(const kryi_field *f)
 {
     return f->type == KRY_FIELD_INT     ? sizeof(int)
            : f->type == KRY_FIELD_BOOL  ? sizeof(bool)
            : f->type == KRY_FIELD_INT64 ? sizeof(int64_t)
+           : is_pointer(f)              ? sizeof(void *)
                                         : sizeof(double);
 }
-_Static_assert(sizeof(double) == sizeof(void *), "one size for both");
 
 static void same_field(const kry_device *device, const kryi_field *f, const char *at)
 {
@@ -85,7 +90,7 @@ static void same_field(const kry_device *device, const kryi_field *f, const char
 
     if (f->fields) kryi_team_same_fields(device, f->fields, at);
     if (f->fields || f->type == KRY_FIELD_LOCAL || f->type == KRY_FIELD_NOTHING) return;
-    if (f->type == KRY_FIELD_TEXT || f->type == KRY_FIELD_POINTER)
+    if (is_pointer(f))
         number[0] = *(const void *const *)at != NULL;
     else if (f->type != KRY_FIELD_CHARS)
         memcpy(number, at, size_of(f));
