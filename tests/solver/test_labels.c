@@ -177,7 +177,6 @@ static int64_t cut_of(int64_t nx, int64_t ny, const int32_t *labels)
     return cut;
 }
 
-/* The call, or SKIP where METIS is not there. */
 static bool have_metis(void)
 {
 #ifdef KRY_HAVE_METIS
@@ -225,12 +224,12 @@ static void labels_graph__every_number_of_parts(void **state)
     kry_op_release(&grid);
 }
 
-/* One entry in each pair of places, a full row, an empty one, pieces that do not touch. */
 /* Two unknowns to a node: each part has a label for either, whether the matrix says so or its pattern. */
 static void labels_graph__components_of_nodes(void **state)
 {
     (void)state;
     enum { PARTS = 5 };
+    if (!have_metis()) SKIP("no METIS");
     kry_problem *p;
     OK(kry_problem_create("block_spd:90:2", 1, &p));
     int32_t *labels = calloc((size_t)p->n, sizeof *labels);
@@ -267,6 +266,7 @@ static void labels_graph__components_of_nodes(void **state)
     kry_problem_release(&p);
 }
 
+/* One entry in each pair of places, a full row, an empty one, pieces that do not touch. */
 static void labels_graph__unsymmetric_pattern(void **state)
 {
     (void)state;
