@@ -111,8 +111,18 @@ static size_t round_up(size_t at, size_t to) { return (at + to - 1) / to * to; }
 
 static size_t size_of(const kryi_field *f)
 {
-    return f->type == KRY_FIELD_INT ? sizeof(int) : f->type == KRY_FIELD_BOOL ? sizeof(bool) : 8;
+    switch (f->type) {
+    case KRY_FIELD_INT: return sizeof(int);
+    case KRY_FIELD_BOOL: return sizeof(bool);
+    case KRY_FIELD_TEXT:
+    case KRY_FIELD_POINTER:
+    case KRY_FIELD_LOCAL: return sizeof(void *);
+    default: return 8;
+    }
 }
+
+/* Where eight bytes may begin in a struct: x86 of 32 bits has them at multiples of four. */
+enum { ALIGNED = _Alignof(struct { int64_t number; }) };
 
 /* Where the struct ends whose fields these are. Each field begins where the one before ends. */
 static size_t end_of(const kryi_field *fields, size_t at)
@@ -121,11 +131,12 @@ static size_t end_of(const kryi_field *fields, size_t at)
 
     for (const kryi_field *f = fields; f->type != KRY_FIELD_END; f++) {
         if (f->type == KRY_FIELD_NOTHING) continue;
-        assert_true(!end || at + f->offset == round_up(end, size_of(f)));
+        assert_true(!end ||
+                    at + f->offset == round_up(end, size_of(f) < ALIGNED ? size_of(f) : ALIGNED));
         end = f->fields ? end_of(f->fields, at + f->offset)
                         : at + f->offset + size_of(f) * (size_t)(f->count ? f->count : 1);
     }
-    return round_up(end, 8);
+    return round_up(end, ALIGNED);
 }
 
 /* No field of a struct is left out of its table, so that ranks compare all of them. */
