@@ -111,7 +111,7 @@ kry_status kryi_device_csr_make_rows(const char *what, cl_mem length, kryi_devic
 /* A buffer of so many int. */
 static inline kry_status kryi_ints_create(kry_device *dev, int64_t count, cl_mem *buffer)
 {
-    return kryi_buffer_create(dev, (size_t)count * sizeof(cl_int), buffer);
+    return kryi_buffer_create(dev, (uint64_t)count * sizeof(cl_int), buffer);
 }
 /* CPUs: how many groups share the rows of a matrix if each has an int of scratch for each column. */
 int64_t kryi_device_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz);
