@@ -190,6 +190,22 @@ KRY_API KRY_MUST_CHECK kry_status kry_vec_rref(kry_vec *A, double tolerance, int
 KRY_API KRY_MUST_CHECK kry_status kry_vec_inverse(const kry_vec *A, const kry_lu_params *params,
                                                   kry_vec *inverse);
 
+/*
+ * Q A Q' = diag(values): all eigenvalues of a small symmetric matrix in host memory, ascending
+ *
+ *   n       > 0; A and Q stand row by row
+ *   A       [in,out]  n-by-n; overwritten
+ *   Q       [out]     n-by-n: row i is a vector of length 1 to values[i]
+ *   values  [out]     n
+ *   room    3 n numbers
+ *
+ * Cost     9 n^3 operations
+ * Returns  KRY_ERR_ARGUMENT for n < 1 or a number that is not finite
+ * Source   G. H. Golub, C. F. Van Loan, Matrix Computations, 4th ed. (2013), algorithms 8.3.1 and 8.3.3
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_small_eigen(int n, double *A, double *Q, double *values,
+                                                  double *room);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,7 +7,7 @@
  *   kry_op       a linear operator: matrix, stencil, preconditioner, solver, the caller's code
  *   kry_result   what a solve did
  *   kry_status   how a call ended
- * Libraries of their own, on these functions: kry-gallery, model problems, <kry/problem.h>; kry-queue, work in the
+ * Libraries of their own, on these functions: kry-eigenvalues, <kry/eigenvalues.h>; kry-gallery, model problems, <kry/problem.h>; kry-queue, work in the
  * background, <kry/queue.h>; kry-report, the page of a solve, <kry/report.h>.
  *
  * Rules that hold everywhere, and are therefore not repeated in the headers:

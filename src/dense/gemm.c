@@ -1,5 +1,5 @@
 /* gemm.c - C := alpha op(A) op(B) + beta C: by CLBlast or by kry's own kernels, and how these are launched.
- * Kernels: cl/dense/gemm.cl. */
+ * Kernels: cl/dense/gemm.cl, cl/vector/gram.cl. */
 #include "dense/dense.h"
 
 /* ---- by CLBlast ------------------------------------------------------------------------------ */
@@ -77,6 +77,8 @@ enum {
     NARROW = 4,         /* columns of C up to which work-items share sums */
     SHALLOW = 64,       /* k: below it, copying operands costs CLBlast more than the product */
     CLBLAST_FROM = 192, /* cubed: products below that are launches and little else */
+    MOST_GRAM = 256,    /* rows and columns of C = A'B up to which the rows of A and B are shared */
+    DEEP = 32,          /* out, if there are so many times as many of them */
     CPU_SIDE = 32,      /* SIDE of cl/dense/gemm.cl on CPUs */
     LEAST_SIDE = 4      /* work-items along a side of gemm_tile's groups, for each of FOURS */
 };
@@ -200,6 +202,20 @@ kry_status kryi_gemm_run(const kryi_gemm *g)
     return kryi_gemm_clblast(g);
 }
 
+/* C := alpha A'B + beta C, where C is so small that kernels which share out C alone would leave the device idle. */
+static kry_status gram(double alpha, const kry_vec *A, const kry_vec *B, double beta, kry_vec *C)
+{
+    kry_status st = KRY_OK;
+    const cl_int shares = kryi_gram_shares(C->dev, C->type, A->n, C->n, C->k);
+    cl_mem part;
+
+    TRY(kryi_room_reserve(C->dev, (size_t)(C->n * C->k * shares) * sizeof(kryi_partial), &part));
+    TRY(kryi_gram_part(A, B, NULL, 0, shares, part));
+    TRY(kryi_gram_store(C, alpha, beta, shares, part));
+done:
+    return st;
+}
+
 kry_status kry_vec_gemm(bool ta, bool tb, double alpha, const kry_vec *A, const kry_vec *B,
                         double beta, kry_vec *C)
 {
@@ -216,6 +232,9 @@ kry_status kry_vec_gemm(bool ta, bool tb, double alpha, const kry_vec *A, const 
           (long long)B->k, tb ? ", transposed" : "", (long long)C->n, (long long)C->k);
     TRY(kryi_dense_check_two(who, "A", A, "C", C, false));
     TRY(kryi_dense_check_two(who, "B", B, "C", C, false));
+    if (ta && !tb && C->n * C->k > 0 && C->n <= MOST_GRAM && C->k <= MOST_GRAM &&
+        A->n >= DEEP * (C->n + C->k))
+        return gram(alpha, A, B, beta, C);
     TRY(kryi_gemm_run(&(kryi_gemm){ .ta = ta,
                                     .tb = tb,
                                     .alpha = alpha,

@@ -1,6 +1,6 @@
 /*
  * block_cg.c - block conjugate gradients: k right-hand sides that search one space of all their directions.
- * Kernels: cl/krylov/block_cg.cl. The k-by-k matrices stay on the device.
+ * Kernels: cl/krylov/block_cg.cl, cl/vector/gram.cl. The k-by-k matrices stay on the device.
  *
  *   Q C := R,  Y := M Q,  Q'Y = I,  P := Y                         a cycle begins
  *   T := A P,  alpha := (P'T)^-1,  X += P alpha C
@@ -27,8 +27,6 @@
 /* Small matrices that are kept, the fifth of which is C, and which columns (cl/krylov/block_cg.cl). */
 enum { SMALL = 5, C_OF_R = 4, MOST = 16 };
 enum { TESTS = 1, TURNS = 2 };
-/* Entries along a side of a tile of a k-by-k product (cl/krylov/block_cg.cl), and groups of a compute unit whose registers hold one. */
-enum { TILE = 4, GRAM_PER_UNIT = 6 };
 
 typedef struct block_cg {
     kryi_workspace W;
@@ -36,21 +34,17 @@ typedef struct block_cg {
     cl_mem part, inner, squares; /* partial sums of a k-by-k product; W'Y or P'T; W'W, with M */
     cl_mem small;                /* small matrices, and whether there is anything to do */
     cl_int shares;               /* of the rows, each of which leaves partial sums */
-    int64_t tiles;               /* of a k-by-k product, for which groups share the work */
-    kryi_kernel *gram, *finish, *orthogonalise, *solve, *update, *update_unaligned, *turn;
+    kryi_kernel *orthogonalise, *solve, *update, *update_unaligned, *turn;
 } block_cg;
 
 /* total := X'Y */
 static kry_status multiply(block_cg *S, const kry_vec *X, const kry_vec *Y, cl_mem total)
 {
     kry_status st = KRY_OK;
-    const kry_arg gram[] = { ARG(X->n),      ARG(X->ld),     ARG(S->small),
-                             ARG(X->buffer), ARG(Y->buffer), ARG(S->part) };
     const int k = S->W.columns;
-    const kry_arg finish[] = { ARG(S->shares), ARG(S->part), ARG(total) };
 
-    TRY(kryi_launch(X->dev, S->gram, S->shares * S->tiles, gram, COUNT(gram)));
-    TRY(kryi_launch(X->dev, S->finish, (int64_t)k * k, finish, COUNT(finish)));
+    TRY(kryi_gram_part(X, Y, S->small, SMALL * k * k, S->shares, S->part));
+    TRY(kryi_gram_total(X, S->shares, S->part, total));
 done:
     return st;
 }
@@ -177,14 +171,10 @@ static kry_status allocate(block_cg *S)
     const kry_device *dev = K->A->dev;
     const int k = W->columns;
     const size_t square = (size_t)k * (size_t)k, acc = kryi_acc_size(dev);
-    const int64_t across = (k + TILE - 1) / TILE,
-                  wanted = kryi_groups_for_sums(dev, K->A->shape.type, W->n);
-    const int64_t most = kryi_groups_at_once(dev, GRAM_PER_UNIT) / (across * across);
 
     TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->P, &S->T, &S->Q)));
     if (K->M) TRY(kryi_workspace_vectors(W, k, VECTORS_AT(&S->Y)));
-    S->tiles = across * across;
-    S->shares = (cl_int)(dev->info.cpu_kernels || wanted < most ? wanted : most > 0 ? most : 1);
+    S->shares = kryi_gram_shares(dev, K->A->shape.type, W->n, k, k);
     TRY(kryi_workspace_buffer(W, (uint64_t)S->shares * square * sizeof(kryi_partial), &S->part));
     TRY(kryi_workspace_buffer(W, square * sizeof(kryi_partial), &S->inner));
     TRY(kryi_workspace_buffer(W, square * sizeof(kryi_partial), &S->squares));
@@ -199,11 +189,10 @@ static kry_status block_cg_create(void *self)
     block_cg *S = self;
     const kry_op *A = S->W.K->A;
     kry_device *dev = A->dev;
-    const kryi_named_kernel kernels[] = {
-        { "block_cg_gram", &S->gram },     { "block_cg_finish", &S->finish },
-        { "block_cg_solve", &S->solve },   { "block_cg_orthogonalise", &S->orthogonalise },
-        { "block_cg_update", &S->update }, { "block_cg_turn", &S->turn }
-    };
+    const kryi_named_kernel kernels[] = { { "block_cg_solve", &S->solve },
+                                          { "block_cg_orthogonalise", &S->orthogonalise },
+                                          { "block_cg_update", &S->update },
+                                          { "block_cg_turn", &S->turn } };
     char defines[64];
 
     CHECK(

@@ -1,6 +1,7 @@
 /* eigen.c - a symmetric matrix made tridiagonal by reflections, and that diagonal by implicit QR steps. */
-#include "precond/eigen.h"
+#include "base/base.h"
 #include <float.h>
+#include <kry/dense.h>
 #include <math.h>
 #include <string.h>
 
@@ -107,28 +108,30 @@ static bool make_diagonal(int n, double *d, double *e, double *Q)
 
 static void sort(int n, double *values, double *Q)
 {
-    for (int i = 0; i < n; i++) {
-        int least = i;
-        for (int j = i + 1; j < n; j++)
-            if (values[j] < values[least]) least = j;
-        const double value = values[i];
-        values[i] = values[least], values[least] = value;
-        for (int c = 0; c < n && least != i; c++) {
-            const double number = Q[i * n + c];
-            Q[i * n + c] = Q[least * n + c], Q[least * n + c] = number;
+    for (int i = 0; i < n; i++)
+        for (int j = i; j > 0 && values[j] < values[j - 1]; j--) {
+            const double value = values[j];
+            values[j] = values[j - 1], values[j - 1] = value;
+            for (int c = j * n; c < (j + 1) * n; c++) {
+                const double number = Q[c];
+                Q[c] = Q[c - n], Q[c - n] = number;
+            }
         }
-    }
 }
 
-bool kryi_eigen_symmetric(int n, double *A, double *Q, double *values, double *room)
+kry_status kry_small_eigen(int n, double *A, double *Q, double *values, double *room)
 {
-    double *e = room, *w = room + n;
+    kry_status st = KRY_OK;
 
+    TRY(GIVEN(A, Q, values, room));
+    CHECK(n > 0, KRY_ERR_ARGUMENT, "kry_small_eigen: n is %d", n);
     for (int i = 0; i < n * n; i++)
-        if (!isfinite(A[i])) return false;
-    make_tridiagonal(n, A, values, e, w);
+        CHECK(isfinite(A[i]), KRY_ERR_ARGUMENT, "kry_small_eigen: a number of A is not finite");
+    make_tridiagonal(n, A, values, room, room + n);
     multiply_reflectors(n, A, Q);
-    if (!make_diagonal(n, values, e, Q)) return false;
+    CHECK(make_diagonal(n, values, room, Q), KRY_ERR_ARGUMENT,
+          "kry_small_eigen: the QR steps do not end");
     sort(n, values, Q);
-    return true;
+done:
+    return st;
 }

@@ -19,7 +19,6 @@
 #include "precond/recycle.h"
 #include "device/state.h"
 #include "operator/op_parts.h"
-#include "precond/eigen.h"
 #include "precond/span.h"
 #include <float.h>
 #include <math.h>
@@ -142,7 +141,7 @@ static bool leading_vectors(kryi_recycle *R, int n, int count, int wanted, doubl
     double *A = R->room[1], *Q = R->room[2], *values = R->room[3], *room = values + n;
 
     for (int i = 0; i < n; i++) memcpy(A + i * n, R->T + i * m, (size_t)n * sizeof *A);
-    if (!kryi_eigen_symmetric(n, A, Q, values, room)) return false;
+    if (kry_small_eigen(n, A, Q, values, room) < 0) return false;
     for (int i = 0; i < wanted; i++) {
         memset(Y + i * count, 0, (size_t)count * sizeof *Y);
         memcpy(Y + i * count, Q + i * n, (size_t)n * sizeof *Y);
@@ -172,6 +171,16 @@ static int orthonormalise(int rows, int count, double *Y)
     return left;
 }
 
+/* Y := Q Y, rows of `count` numbers; room: as many numbers as Y has */
+static void multiply_rows(int rows, int count, const double *Q, double *room, double *Y)
+{
+    memset(room, 0, (size_t)(rows * count) * sizeof *room);
+    for (int e = 0; e < rows * count; e++)
+        for (int k = 0; k < rows; k++)
+            room[e] += Q[e / count * rows + k] * Y[k * count + e % count];
+    memcpy(Y, room, (size_t)(rows * count) * sizeof *Y);
+}
+
 /* Ritz vectors within the span of the rows of Y, which they become, and their values. */
 static bool rotate(kryi_recycle *R, int rows, int count, double *Y, double *values)
 {
@@ -190,14 +199,8 @@ static bool rotate(kryi_recycle *R, int rows, int count, double *Y, double *valu
             for (int c = 0; c < count; c++) sum += Y[i * count + c] * TY[j * count + c];
             H[i * rows + j] = sum;
         }
-    if (!kryi_eigen_symmetric(rows, H, Q, values, room)) return false;
-    for (int i = 0; i < rows; i++)
-        for (int c = 0; c < count; c++) {
-            double sum = 0;
-            for (int k = 0; k < rows; k++) sum += Q[i * rows + k] * Y[k * count + c];
-            TY[i * count + c] = sum;
-        }
-    memcpy(Y, TY, (size_t)(rows * count) * sizeof *Y);
+    if (kry_small_eigen(rows, H, Q, values, room) < 0) return false;
+    multiply_rows(rows, count, Q, TY, Y);
     return true;
 }
 
@@ -386,14 +389,8 @@ static bool diagonalise(kryi_recycle *R, int rows, int w, const double *G, doubl
                     sum += Y[i * w + a] * mean_of(G, w, a, b) * Y[j * w + b];
             H[i * rows + j] = sum;
         }
-    if (!kryi_eigen_symmetric(rows, H, Q, values, room)) return false;
-    for (int i = 0; i < rows; i++)
-        for (int a = 0; a < w; a++) {
-            double sum = 0;
-            for (int k = 0; k < rows; k++) sum += Q[i * rows + k] * Y[k * w + a];
-            H[i * w + a] = sum;
-        }
-    memcpy(Y, H, (size_t)(rows * w) * sizeof *Y);
+    if (kry_small_eigen(rows, H, Q, values, room) < 0) return false;
+    multiply_rows(rows, w, Q, H, Y);
     return true;
 }
 

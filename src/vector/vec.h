@@ -146,6 +146,16 @@ bool kryi_vec_aligned(const kry_vec *V);
 /* dots.c: sum := V'W, for W of one column or two: one launch. The sum is V->k * W->k numbers wide, those of
  * the first column of V first. */
 kry_status kryi_vec_dots(const kry_vec *V, const kry_vec *W, kry_sum *sum);
+/* gram.c: X'Y of two blocks of few columns, of which each of `shares` groups leaves partial sums: shares * X->k * Y->k of
+ * kryi_partial in `part`. gate: if number `at` of it, of type ACC, is 0 nothing is summed; NULL: there is none */
+cl_int kryi_gram_shares(const kry_device *dev, kry_type type, int64_t n, int64_t width,
+                        int64_t across);
+kry_status kryi_gram_part(const kry_vec *X, const kry_vec *Y, cl_mem gate, cl_int at, cl_int shares,
+                          cl_mem part);
+/* total := X'Y, row by row, of kryi_partial; Y has as many columns as X */
+kry_status kryi_gram_total(const kry_vec *X, cl_int shares, cl_mem part, cl_mem total);
+/* C := alpha X'Y + beta C; with beta == 0, C is not read */
+kry_status kryi_gram_store(const kry_vec *C, double alpha, double beta, cl_int shares, cl_mem part);
 /* sum := (x.y, x.x), a pair */
 kry_status kryi_vec_dot_pair(const kry_vec *x, const kry_vec *y, kry_sum *sum);
 /* Whether `type` is a number type that the device has. */

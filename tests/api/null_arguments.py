@@ -13,7 +13,7 @@ BY_TYPE = {
     'kry_queue *': 'queue', 'kry_queue **': '&out.queue', 'kry_task *': 'task', 'kry_task **': '&out.task',
     'kry_task *const *': '&task', 'kry_sum *': 'sum', 'kry_sum **': '&out.sum', 'kry_mtx *': 'mtx',
     'kry_mtx **': '&out.mtx', 'kry_share *': '&share', 'kry_share **': '&out.share_of', 'kry_problem *': 'problem', 'kry_problem **': '&out.problem', 'kry_probe *': '&out.probe',
-    'kry_op_info *': '&out.op_info', 'kry_level_info *': '&out.level', 'kry_result *': '&out.result', 'kry_word *': 'NULL',
+    'kry_op_info *': '&out.op_info', 'kry_level_info *': '&out.level', 'kry_result *': '&out.result', 'kry_eigen_result *': '&out.eigen', 'kry_word *': 'NULL',
     'kry_task_progress_info *': '&out.progress', 'kry_launch_shape *': '&shape', 'kry_side_values': 'sides',
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
     'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_transport *': '&transport', 'kry_rank_facts *': '&out.facts',

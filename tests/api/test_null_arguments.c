@@ -5,6 +5,7 @@
  * beyond arrays.
  */
 #include "testing.h"
+#include <kry/eigenvalues.h>
 #include <kry/opencl.h>
 #include <kry/problem.h>
 #include <kry/queue.h>
@@ -79,6 +80,7 @@ static struct {
     kry_problem *problem;
     kry_report *report;
     kry_probe probe;
+    kry_eigen_result eigen;
     kry_op_info op_info;
     kry_level_info level;
     kry_result result;

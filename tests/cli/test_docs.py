@@ -31,6 +31,7 @@ OTHERS = ('./', 'tools/', 'meson', 'apt', 'sudo', 'dnf', 'pacman', 'brew', 'git'
 FRAME = '''\
 #include <kry/kry.h>
 #include <kry/opencl.h>
+#include <kry/eigenvalues.h>
 #include <kry/problem.h>
 #include <kry/queue.h>
 #include <kry/report.h>
@@ -42,7 +43,7 @@ DECLARATIONS = '''\
 kry_device *device = 0, *dev = 0; kry_op *A = 0, *M = 0, *D = 0, *S = 0, *solver = 0, *lu = 0;
 kry_vec *b = 0, *x = 0, *X = 0, *B = 0; kry_result result = { 0 }; kry_status st = 0;
 kry_vec *lower = 0, *diagonal = 0, *upper = 0;
-int64_t n = 0, *row_ptr = 0; int32_t *col = 0; double *val = 0; kry_report *report = 0;
+int64_t n = 0, *row_ptr = 0; int32_t *col = 0; double *val = 0; kry_report *report = 0; kry_eigen_result found;
 '''
 LIMIT = 120  # seconds for a command
 failures = []
@@ -212,7 +213,7 @@ def compile_pieces(page, blocks, folder):
 
 
 def flags(folder):
-    return run(['pkg-config', '--cflags', '--libs', 'kry-gallery', 'kry-queue', 'kry-report'], folder).stdout.split()
+    return run(['pkg-config', '--cflags', '--libs', 'kry-eigenvalues', 'kry-gallery', 'kry-queue', 'kry-report'], folder).stdout.split()
 
 
 def run_program(page, block, folder):

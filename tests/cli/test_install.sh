@@ -65,9 +65,9 @@ build_and_install()
 
 installed()
 {
-    for file in include/kry/kry.h include/kry/opencl.h include/kry/problem.h include/kry/queue.h include/kry/report.h lib/libkry.so lib/libkry-gallery.so lib/libkry-gallery.a \
+    for file in include/kry/kry.h include/kry/opencl.h include/kry/eigenvalues.h include/kry/problem.h include/kry/queue.h include/kry/report.h lib/libkry.so lib/libkry-gallery.so lib/libkry-gallery.a lib/libkry-eigenvalues.so lib/libkry-eigenvalues.a \
         lib/libkry-queue.so lib/libkry-queue.a lib/libkry-report.so lib/libkry-report.a lib/pkgconfig/kry.pc lib/pkgconfig/kry-gallery.pc lib/pkgconfig/kry-queue.pc \
-        lib/pkgconfig/kry-report.pc bin/kry \
+        lib/pkgconfig/kry-report.pc lib/pkgconfig/kry-eigenvalues.pc bin/kry \
         lib/cmake/kry/kry-config.cmake lib/cmake/kry/kry-config-version.cmake share/man/man1/kry.1 \
         share/bash-completion/completions/kry share/doc/kry/README.md share/doc/kry/docs/README.md; do
         [ -s "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
@@ -99,7 +99,7 @@ every_header()
 # Whoever finds the folder of the sources or of the build free could put kernels of his own there.
 no_path_of_the_tree()
 {
-    for file in lib/libkry.so lib/libkry-gallery.so lib/libkry-queue.so lib/libkry-report.so bin/kry; do
+    for file in lib/libkry.so lib/libkry-eigenvalues.so lib/libkry-gallery.so lib/libkry-queue.so lib/libkry-report.so bin/kry; do
         strings -d "$prefix/$file" >"$dir/strings"
         [ -s "$dir/strings" ] && ! grep -m3 -e "$dir" -e "$source" -e "$build" "$dir/strings" || return 1
     done
@@ -107,7 +107,7 @@ no_path_of_the_tree()
 
 soname()
 {
-    for library in libkry libkry-gallery libkry-queue libkry-report; do
+    for library in libkry libkry-eigenvalues libkry-gallery libkry-queue libkry-report; do
         readelf -d "$prefix/lib/$library.so" | tee "$dir/elf" | grep "SONAME.*\[$library\.so\.[0-9]*\]" &&
             file=$(sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p' "$dir/elf") && [ -e "$prefix/lib/$file" ] || return 1
     done
@@ -115,7 +115,7 @@ soname()
 
 only_public_symbols()
 {
-    for library in libkry:kry_op_apply libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
+    for library in libkry:kry_op_apply libkry-eigenvalues:kry_eigen libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
         nm -D --defined-only "$prefix/lib/${library%:*}.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
         grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols" || return 1
     done
@@ -124,7 +124,7 @@ only_public_symbols()
 # What is linked with the static library shares its names: no global symbol but kry_... and, internal, kryi_...
 static_symbols()
 {
-    for library in libkry:kry_op_apply libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
+    for library in libkry:kry_op_apply libkry-eigenvalues:kry_eigen libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
         nm -g --defined-only "$prefix/lib/${library%:*}.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
         grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kryi\{0,1\}_' "$dir/symbols" || return 1
     done
@@ -170,7 +170,7 @@ cmake_minimum_required(VERSION 3.10)
 project(ten C)
 find_package(kry ${WANTED} CONFIG REQUIRED)
 add_executable(ten ten.c)
-target_link_libraries(ten PRIVATE kry::gallery kry::queue kry::report m)
+target_link_libraries(ten PRIVATE kry::eigenvalues kry::gallery kry::queue kry::report m)
 END
     major=$(pkg-config --modversion kry | cut -d. -f1,2)
     mv "$prefix" "$dir/moved"
@@ -302,7 +302,7 @@ program_from_sources()
 {
     # shellcheck disable=SC2046
     cc -std=c11 -D_XOPEN_SOURCE=700 -Wall -Wextra -Werror -o kry $(find program -name '*.c' ! -name ranks.c) \
-        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry-gallery kry-queue kry-report) \
+        $(find program -type d -exec echo '-I{}' ';') $(pkg-config --cflags --libs kry-eigenvalues kry-gallery kry-queue kry-report) \
         -lOpenCL -lpthread -lm -ldl &&
         ./kry solve --problem poisson2d:32 --method cg --rtol 1e-6 --json | tee "$dir/answer" &&
         grep '"iterations": 48,' "$dir/answer"
@@ -329,7 +329,7 @@ each_header_alone()
 
 cplusplus()
 {
-    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/problem.h>' '#include <kry/queue.h>' '#include <kry/report.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
+    printf '%s\n' '#include <kry/opencl.h>' '#include <kry/kry.h>' '#include <kry/eigenvalues.h>' '#include <kry/problem.h>' '#include <kry/queue.h>' '#include <kry/report.h>' 'const kry_matrix_params *of(const kry_matrix_params *p) { return p; }' \
         'bool csr() { return of(KRY_MATRIX(.format = KRY_FORMAT_CSR))->format == KRY_FORMAT_CSR; }' >headers.cc
     # shellcheck disable=SC2046
     g++ -std=c++11 -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags kry) headers.cc

@@ -26,7 +26,7 @@ check() {
 }
 echo 1..3
 meson setup "$dir/build" "$dir" >"$dir/log" 2>&1 || cat "$dir/log" >&2
-# The library and those of gallery, queue and report, shared and static, what pages are drawn with, the file with the paths, and the program outside; and kernels of the device host.
-check "$(meson introspect --targets "$dir/build" | grep -o '"name": "[^"]*"' | grep -vc '"host_')" 11 'targets'
+# The library and those of eigenvalues, gallery, queue and report, shared and static, what pages are drawn with, the file with the paths, and the program outside; and kernels of the device host.
+check "$(meson introspect --targets "$dir/build" | grep -o '"name": "[^"]*"' | grep -vc '"host_')" 13 'targets'
 check "$(grep 'build outer: .*libkry\.a' "$dir/build/build.ninja" | grep -c 'libkry-gallery\.a.*libkry-queue\.a.*libkry-report\.a')" 1 'linked with the static libraries'
 check "$(grep 'build outer: ' "$dir/build/build.ninja" | grep -c 'libkry.*\.so')" 0 'not with the shared ones'

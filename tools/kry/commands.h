@@ -11,6 +11,7 @@
 
 kry_status devices_run(const options *o);
 kry_status solve_run(const options *o);
+kry_status eigen_run(const options *o);
 kry_status info_run(const options *o);
 kry_status generate_run(const options *o);
 kry_status bench_run(const options *o);

@@ -43,6 +43,16 @@ static const command commands[] = {
       "Exit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure, 130 "
       "Ctrl-C.\n",
       solve_run },
+    { "eigen", "FILE.mtx[.gz] | --problem SPEC [-k K] [--largest] [--mass FILE] [options]",
+      "Find the smallest or largest eigenvalues of a symmetric matrix.", FOR_EIGEN,
+      "  kry eigen A.mtx -k 10 --precond amg -o X.mtx\n"
+      "  kry eigen --problem twophase2d:256 --constraints ones\n",
+      "By LOBPCG. The preconditioner is auto, with --largest none. --rtol (1e-9, single 1e-5) is "
+      "that "
+      "of\n"
+      "||A x - lambda B x|| to (||A|| + |lambda| ||B||) ||x||, --maxit 1000.\n\n" PROBLEMS
+      "\nExit status: as that of kry solve.\n",
+      eigen_run },
     { "info",
       "[FILE.mtx[.gz] | --problem SPEC] [--device SEL] [--check-precond] [--levels] [--json]",
       "Look at a matrix: size, symmetry, bandwidth, rows, diagonal. Needs no device.", FOR_INFO,
@@ -137,7 +147,8 @@ static int exit_status(kry_status st)
 
 static kry_status find_command(const char *name, const command **cmd)
 {
-    static const char list[] = "solve, info, generate, devices, bench, reproduce, tune, kernels";
+    static const char list[] =
+        "solve, eigen, info, generate, devices, bench, reproduce, tune, kernels";
     char hint[64];
     for (size_t i = 0; i < COUNT(commands); i++)
         if (!strcmp(name, commands[i].name)) *cmd = &commands[i];

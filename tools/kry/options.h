@@ -17,10 +17,10 @@ typedef struct options {
     const char *rhs, *precision, *format, *device, *outer, *block_size, *blocks, *coordinates,
         *duplicates;
     const char *maxit, *seed, *n, *max_n, *columns;
-    const char *out, *plot, *svg, *solution, *html;
+    const char *out, *plot, *svg, *solution, *html, *mass, *constraints;
     int argc; /* the words of the command line behind the program's name, for pages */
     const char *const *argv;
-    bool json, hot, help, check_precond, levels, reproducible, verbose;
+    bool json, hot, help, check_precond, levels, reproducible, verbose, largest;
 } options;
 
 typedef struct command {
@@ -40,7 +40,8 @@ enum {
     FOR_REPRODUCE = 32,
     FOR_TUNE = 64,
     FOR_KERNELS = 128,
-    FOR_ALL = 255
+    FOR_EIGEN = 256,
+    FOR_ALL = 511
 };
 
 typedef enum option_kind { FLAG, TEXT, LIST, REAL, WHOLE } option_kind;

@@ -9,8 +9,17 @@
 
 #define AT(field) offsetof(options, field)
 static const option table[] = {
-    { "problem", 0, LIST, AT(problems), FOR_SOLVE | FOR_INFO | FOR_BENCH | FOR_REPRODUCE,
-      ABOUT_SYSTEM, "SPEC", false, "a generated problem, see below" },
+    { "problem", 0, LIST, AT(problems),
+      FOR_SOLVE | FOR_EIGEN | FOR_INFO | FOR_BENCH | FOR_REPRODUCE, ABOUT_SYSTEM, "SPEC", false,
+      "a generated problem, see below" },
+    { "count", 'k', WHOLE, AT(columns), FOR_EIGEN, ABOUT_SYSTEM, "K", false,
+      "so many eigenvalues, 1 to 64 (default 6)" },
+    { "largest", 0, FLAG, AT(largest), FOR_EIGEN, ABOUT_SYSTEM, NULL, false,
+      "the largest, the largest first (default: the smallest)" },
+    { "mass", 0, TEXT, AT(mass), FOR_EIGEN, ABOUT_SYSTEM, "FILE", false,
+      "B of A x = lambda B x, positive definite (default: the identity)" },
+    { "constraints", 0, TEXT, AT(constraints), FOR_EIGEN, ABOUT_SYSTEM, "FILE|ones", false,
+      "look for vectors that are orthogonal to these" },
     { "rhs", 0, TEXT, AT(rhs), FOR_SOLVE, ABOUT_SYSTEM, "FILE|ones|random|manufactured", false,
       "right-hand side; manufactured: A times a random x, so that the error is known" },
     { "rhs", 0, TEXT, AT(rhs), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
@@ -21,21 +30,25 @@ static const option table[] = {
       "test whether --precond (default jacobi) is symmetric and positive definite" },
     { "levels", 0, FLAG, AT(levels), FOR_INFO, ABOUT_SYSTEM, NULL, false,
       "what multigrid (--precond mg, amg) makes of it: rows, entries, bytes of each level" },
-    { "precision", 0, TEXT, AT(precision), FOR_BENCH | FOR_REPRODUCE | FOR_INFO | FOR_KERNELS,
-      ABOUT_METHOD, "single|double", true, "numbers on the device (default double)" },
+    { "precision", 0, TEXT, AT(precision),
+      FOR_EIGEN | FOR_BENCH | FOR_REPRODUCE | FOR_INFO | FOR_KERNELS, ABOUT_METHOD, "single|double",
+      true, "numbers on the device (default double)" },
     { "outer", 0, TEXT, AT(outer), FOR_SOLVE, ABOUT_EXPERT, "device|host", true,
       "mixed: where x and its residual are kept (default device, if it has double)" },
-    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_BENCH | FOR_INFO, ABOUT_SYSTEM, "WORD", false,
+    { "format", 0, TEXT, AT(format), FOR_SOLVE | FOR_EIGEN | FOR_BENCH | FOR_INFO, ABOUT_SYSTEM,
+      "WORD", false,
       "stencil (none, on grids), or storage: auto, measure, csr, dia, symdia, ell, sell, ..." },
     { "blocks", 0, TEXT, AT(blocks), FOR_SOLVE | FOR_BENCH, ABOUT_DEVICE, "AxBxC", false,
       "cut a grid into so many blocks along x, y and z, one for each device or rank (default: by "
       "what they send)" },
-    { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "N", false,
-      "unknowns of a node, numbered one after the other (default: by the pattern)" },
-    { "duplicates", 0, TEXT, AT(duplicates), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "refuse|add", true,
+    { "block-size", 0, WHOLE, AT(block_size), FOR_SOLVE | FOR_EIGEN | FOR_INFO, ABOUT_SYSTEM, "N",
+      false, "unknowns of a node, numbered one after the other (default: by the pattern)" },
+    { "duplicates", 0, TEXT, AT(duplicates), FOR_SOLVE | FOR_EIGEN | FOR_INFO, ABOUT_SYSTEM,
+      "refuse|add", true,
       "entries of a file at one place: a mistake (default), or parts of a sum, as finite elements "
       "leave them" },
-    { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_INFO, ABOUT_SYSTEM, "FILE", false,
+    { "coordinates", 0, TEXT, AT(coordinates), FOR_SOLVE | FOR_EIGEN | FOR_INFO, ABOUT_SYSTEM,
+      "FILE", false,
       "of the nodes of a solid, a row of 2 or 3 for each: --precond amg takes its rigid body "
       "modes" },
     { "coordinates", 0, TEXT, AT(coordinates), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
@@ -67,6 +80,8 @@ static const option table[] = {
       false, "gpu, cpu, gpu:1 or a part of a name, see kry devices (default $KRY_DEVICE)" },
     { "out", 'o', TEXT, AT(out), FOR_SOLVE, ABOUT_OUTPUT, "FILE", false,
       "write the solution (Matrix Market)" },
+    { "out", 'o', TEXT, AT(out), FOR_EIGEN, ABOUT_OUTPUT, "FILE", false,
+      "write the eigenvectors (Matrix Market)" },
     { "out", 'o', TEXT, AT(out), FOR_GENERATE, ABOUT_OUTPUT, "FILE", false,
       "the matrix; gzip'd if .gz" },
     { "plot", 0, TEXT, AT(plot), FOR_SOLVE, ABOUT_OUTPUT, "FILE.svg", false,
@@ -92,7 +107,8 @@ static unsigned commands_of_word(const char *name)
     for (size_t i = 0; i < COUNT(of_bench); i++)
         if (!strcmp(name, of_bench[i])) commands |= FOR_BENCH;
     if (!strcmp(name, "resident")) commands |= FOR_REPRODUCE;
-    return strcmp(name, "precond") ? commands : commands | FOR_INFO;
+    if (!strcmp(name, "rtol") || !strcmp(name, "maxit")) commands |= FOR_EIGEN;
+    return strcmp(name, "precond") ? commands : commands | FOR_INFO | FOR_EIGEN;
 }
 
 static option_group group_of_word(const char *name)

@@ -1,0 +1,96 @@
+/*
+ * eigenvalues.h - the smallest or largest eigenvalues of a symmetric matrix, and their vectors: the library kry-eigenvalues.
+ *
+ *     kry_precond_create(A, "amg", &M);
+ *     kry_vec_create(device, KRY_F64, n, 6, &X);
+ *     status = kry_eigen(A, KRY_EIGEN(.precond = M), X, &result);
+ *     result.value[0] ...                              the six smallest; column j of X goes with value[j]
+ */
+#ifndef KRY_EIGENVALUES_H
+#define KRY_EIGENVALUES_H
+
+#include <kry/op.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { KRY_EIGEN_MOST = 64 }; /* eigenvalues in one call */
+
+typedef struct kry_eigen_step {
+    int64_t iteration;
+    int64_t converged; /* of those asked for */
+    /* The largest ||A x - lambda B x|| / ((||A|| + |lambda| ||B||) ||x||) of those asked for. */
+    double residual;
+    double value; /* of the pair that it is the residual of */
+} kry_eigen_step;
+
+/* Called on the calling thread once an iteration. Return 0 to go on, anything else to stop with KRY_STOPPED. */
+typedef int (*kry_eigen_monitor)(void *user, const kry_eigen_step *step);
+
+typedef struct kry_eigen_params {
+    size_t struct_size;
+    const kry_op *B; /* symmetric positive definite; NULL: the identity */
+    const kry_op *
+        precond; /* symmetric positive definite, about the inverse of A, or of A - s B with s below the smallest
+                              eigenvalue; NULL: none */
+    /* n-by-q, q <= 64: x is sought among the vectors with x'B y = 0 for these y, which may be known eigenvectors, or the
+     * constant vector of a Laplacian; NULL: none */
+    const kry_vec *constraints;
+    bool largest; /* the largest eigenvalues, the largest first; else the smallest */
+    bool guess;   /* X holds vectors to begin with; else random ones */
+    double rtol;  /* default 1e-9 (double), 1e-5 (single); not below the unit roundoff, below 1 */
+    int64_t max_iter; /* default 1000 */
+    int block; /* vectors that are iterated, at least as many as are asked for, up to 80: more iterate in fewer steps. Default: a
+                  quarter more, and one */
+    uint64_t seed;             /* of random vectors; default 1 */
+    kry_eigen_monitor monitor; /* NULL: none */
+    void *monitor_user;        /* borrowed */
+} kry_eigen_params;
+#define KRY_EIGEN(...) KRY_PARAMS(kry_eigen_params, __VA_ARGS__)
+
+typedef struct kry_eigen_result {
+    char why[400]; /* one sentence on how it ended */
+    int64_t iterations;
+    int64_t converged; /* of those asked for */
+    int64_t
+        restarts; /* times the method began anew from its vectors, without the directions before */
+    int64_t products;      /* columns that A was multiplied with */
+    double norm_A, norm_B; /* 2-norms, estimated from below by eight products; without B 1 */
+    double seconds;
+    double value[KRY_EIGEN_MOST]; /* ascending; with `largest` descending */
+    double residual
+        [KRY_EIGEN_MOST]; /* ||A x - lambda B x|| / ((||A|| + |lambda| ||B||) ||x||), computed from that x */
+} kry_eigen_result;
+
+/*
+ * Find A x = lambda B x for the smallest or largest lambda, by LOBPCG. Waits.
+ *
+ *   A       symmetric, definite or not, n-by-n; any operator on one device
+ *   params  NULL: the defaults
+ *   X       [out]  n-by-k, k from 1 to 64: the eigenvectors, X'B X = I; [in,out] with `guess`
+ *   result  [out]  may be NULL
+ *
+ * X, A X, B X and the directions that lead from one iterate to the next are kept side by side in one space, in which the small
+ * eigenproblem is solved on the host; its basis is orthonormal, and directions that depend on others are left out. Vectors
+ * that have converged stay in the space but get no new direction. Residuals are computed anew from X before a success is
+ * told.
+ *
+ * Storage  8 vectors for each of `block`, 11 with B
+ * Returns  KRY_OK if all k residuals meet rtol; KRY_NOT_CONVERGED at max_iter; KRY_STAGNATED if residuals fall no more, as
+ *          with an rtol too small for the type; KRY_STOPPED; KRY_BREAKDOWN if B is not positive definite or a number is not
+ *          finite: result and X are those of the last iterate.
+ *          KRY_ERR_SHAPE, KRY_ERR_TYPE; KRY_ERR_ARGUMENT for parameters out of their range, more than n vectors less the
+ *          constraints, or operators of several devices; KRY_ERR_UNSUPPORTED for an A that is not symmetric (message: by
+ *          how much), and on a team of devices; KRY_ERR_MEMORY. X is then undefined.
+ * Source   A. V. Knyazev, Toward the optimal preconditioned eigensolver, SIAM J. Sci. Comput. 23 (2001), 517-541; J. A. Duersch,
+ *          M. Shao, C. Yang, M. Gu, A robust and efficient implementation of LOBPCG, SIAM J. Sci. Comput. 40 (2018),
+ *          C655-C676, doi:10.1137/17M1129830
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_eigen(const kry_op *A, const kry_eigen_params *params,
+                                            kry_vec *X, kry_eigen_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
