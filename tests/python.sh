@@ -43,8 +43,9 @@ rm -rf "$build/python"
 mkdir -p "$build/python"
 cp -r "$source/bindings/python/pykry" "$build/python/"
 cp "$(readlink -f "$build/libkry.so")" "$build/python/pykry/libkry.so.0"
+cp "$(readlink -f "$build/lib/libkry-eigenvalues.so")" "$build/python/pykry/libkry-eigenvalues.so.0"
 cp "$(readlink -f "$build/lib/libkry-report.so")" "$build/python/pykry/libkry-report.so.0"
-"$venv/bin/python" "$source/bindings/python/declarations.py" "$source/include:$source/lib/report/include" \
+"$venv/bin/python" "$source/bindings/python/declarations.py" "$source/include:$source/lib/eigenvalues/include:$source/lib/report/include" \
     "$build/python/pykry/_declarations.py" >/dev/null
 
 export OPENBLAS_NUM_THREADS=1 # threads of NumPy that wait would take the processors from kry

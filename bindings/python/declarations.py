@@ -13,7 +13,7 @@ from headers import declarations  # noqa: E402
 
 def main(include, out):
     ffi = cffi.FFI()
-    ffi.cdef('void free(void *);\n' + declarations(include, ['opencl.h', 'report.h']))
+    ffi.cdef('void free(void *);\n' + declarations(include, ['opencl.h', 'eigenvalues.h', 'report.h']))
     ffi.set_source('pykry._declarations', None)
     ffi.emit_python_code(out)
 

@@ -34,7 +34,8 @@ def _open(name, named=None):
 
 _find_drivers()
 lib = _open('libkry.so.0', os.environ.get('PYKRY_LIBRARY'))
-report_lib = _open('libkry-report.so.0')  # it takes the kry that is loaded already
+report_lib = _open('libkry-report.so.0')  # it takes the kry that is loaded already, as the next does
+eigen_lib = _open('libkry-eigenvalues.so.0')
 
 
 class KryError(RuntimeError):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, MatrixRankWarning, aslinearoperator
 
 from ._complex import takes_complex
+from ._eigen import eigsh, lobpcg
 from ._factors import factorized, splu
 from ._least_squares import lsmr, lsqr
 from ._library import KryError, SingularError, check_tolerances, number_type, refuse_masked
@@ -23,7 +24,7 @@ from ._recycling import gcrotmk, lgmres
 from ._solver import Solver
 
 __all__ = ['cg', 'minres', 'gmres', 'bicgstab', 'lgmres', 'gcrotmk', 'lsqr', 'lsmr', 'spsolve', 'splu',
-           'factorized']
+           'factorized', 'lobpcg', 'eigsh']
 
 Guess = Optional[Union[ArrayLike, str]]
 Answer = Tuple[np.ndarray, int]

@@ -1,0 +1,180 @@
+"""lobpcg and eigsh of pykry.scipy: eigenvalues of symmetric matrices by kry_eigen, with preconditioners by their words."""
+import typing
+import warnings
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from ._device import device_of
+from ._library import ConvergenceWarning, check, eigen_lib, ffi, lib, number_type, numbers, own, pointer, text
+from ._monitor import here, not_seen
+from ._operator import OperatorLike, operator_type
+from ._vectors import Products
+
+Precond = typing.Optional[typing.Union[OperatorLike, str]]
+
+
+@ffi.callback('int(void *, const kry_eigen_step *)', error=1, onerror=not_seen)
+def _look(user, step):
+    """Called once an iteration, which is when Python sees Ctrl-C."""
+    return 0 if here.solver._error is None else 1
+
+
+class _Eigen:
+    """A x = lambda B x on the device, with what `kry_eigen` is to know of it."""
+
+    def __init__(self, name, A, B, M):
+        self.name, self.device = name, device_of(None)
+        wanted = operator_type(A, 'A') if hasattr(A, 'dtype') else number_type(np.asarray(A).dtype, 'A')
+        self.dtype = np.dtype(np.float32 if wanted == np.float32 or not self.device.fp64 else np.float64)
+        self.A = Products(self.device, A, self.dtype)
+        self.B = None if B is None else Products(self.device, B, self.dtype, 'B')
+        self.n = lib.kry_op_get_shape(self.A.handle).rows
+        self.M, self.handle_of_M = None, ffi.NULL
+        if isinstance(M, str):
+            box = ffi.new('kry_op **')
+            check(lib.kry_precond_create(self.A.handle, M.encode(), box))
+            self.handle_of_M = own(box, lib.kry_op_release) if box[0] else ffi.NULL
+        elif M is not None:
+            self.M = Products(self.device, M, self.dtype, 'M')
+            self.handle_of_M = self.M.handle
+
+    def block(self, a, what):
+        """An array of n rows on the device."""
+        a = np.asarray(a)
+        a = np.asfortranarray(numbers(a.reshape(len(a), -1), self.dtype, what))
+        if a.shape[0] != self.n:
+            raise ValueError(f'{self.name}: {what} has {a.shape[0]} rows, and A {self.n}')
+        vec = self.device.vector(self.dtype, *a.shape)
+        check(lib.kry_vec_write(vec, pointer(a)))
+        return vec
+
+    def find(self, k, largest, X=None, Y=None, tol=0.0, maxiter=0):
+        """Status, eigenvalues, vectors in columns, the result; X: a guess."""
+        x = self.device.vector(self.dtype, self.n, k) if X is None else self.block(X, 'X')
+        y = ffi.NULL if Y is None else self.block(Y, 'Y')
+        params = ffi.new('kry_eigen_params *', {
+            'struct_size': ffi.sizeof('kry_eigen_params'), 'B': ffi.NULL if self.B is None else self.B.handle,
+            'precond': self.handle_of_M, 'constraints': y, 'largest': largest, 'guess': X is not None, 'rtol': tol,
+            'max_iter': maxiter, 'monitor': _look})
+        result = ffi.new('kry_eigen_result *')
+        outer, here.solver = getattr(here, 'solver', None), self.A
+        try:
+            status = eigen_lib.kry_eigen(self.A.handle, params, x, result)
+        finally:
+            here.solver = outer
+        if self.A._error is not None:
+            raise self.A._error
+        for product in (self.A, self.B, self.M):
+            for function in product._functions if product is not None else ():
+                function.raise_error()
+        check(status)
+        vectors = np.empty((self.n, k), self.dtype, order='F')
+        check(lib.kry_vec_read(x, pointer(vectors)))
+        return status, np.array(list(result.value)[:k], self.dtype), vectors, result
+
+
+def lobpcg(A: OperatorLike, X: ArrayLike, B: typing.Optional[OperatorLike] = None, M: Precond = None,
+           Y: typing.Optional[ArrayLike] = None, tol: typing.Optional[float] = None, maxiter: typing.Optional[int] = None,
+           largest: bool = True) -> typing.Tuple[np.ndarray, np.ndarray]:
+    """The largest or smallest eigenvalues of A x = lambda B x, A symmetric, B positive definite, by LOBPCG.
+
+    Parameters
+    ----------
+    A, X, B, M, Y, largest
+        As of `scipy.sparse.linalg.lobpcg`. M may be a word, too: "amg", "jacobi" or another preconditioner for A. Y need not be
+        independent.
+    tol : float, optional
+        Of ``norm(A x - lambda B x) / ((norm(A) + abs(lambda) norm(B)) norm(x))``; default 1e-9, in single 1e-5.
+    maxiter : int, optional
+        Default 1000.
+
+    Returns
+    -------
+    w : ndarray
+        Of shape (k,): ascending, with `largest` descending. Where residuals are above tol a `ConvergenceWarning` says so.
+    v : ndarray
+        Of shape (n, k): their vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import diags
+    >>> from pykry.scipy import lobpcg
+    >>> A = diags([np.arange(1.0, 101.0)], [0])
+    >>> w, v = lobpcg(A, np.eye(100, 3) + 0.1, M='jacobi', largest=False)
+    >>> np.round(w, 6).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError('expected rank-2 array for argument X')
+    status, w, v, result = _Eigen('lobpcg', A, B, M).find(X.shape[1], largest, X, Y, tol or 0.0, maxiter or 0)
+    if status:
+        warnings.warn(text(result.why), ConvergenceWarning, stacklevel=2)
+    return w, v
+
+
+def eigsh(A: OperatorLike, k: int = 6, M: typing.Optional[OperatorLike] = None, sigma: typing.Optional[float] = None,
+          which: str = 'LM', v0: typing.Any = None, ncv: typing.Any = None, maxiter: typing.Optional[int] = None,
+          tol: float = 0, return_eigenvectors: bool = True, *, precond: Precond = None) -> typing.Any:
+    """k eigenvalues of a symmetric A at an end of its spectrum; see `scipy.sparse.linalg.eigsh`.
+
+    Parameters
+    ----------
+    A, k, M, maxiter, return_eigenvectors
+        As of SciPy's: M is the B of A x = lambda B x. k is 64 at most. v0 and ncv are not looked at.
+    which : str
+        "SA", "LA"; "LM": the largest in magnitude, of both ends; "SM": the smallest of a positive semidefinite A.
+    sigma : float, optional
+        0 with "LM": as "SM". Others are refused: there is no factorisation.
+    tol : float
+        As of `lobpcg`; 0: its default.
+    precond : str, LinearOperator or `Solver`, optional
+        Approximates the inverse of A for "SA" and "SM", "amg" for example.
+
+    Returns
+    -------
+    w : ndarray
+        Ascending.
+    v : ndarray
+        If return_eigenvectors.
+
+    Raises
+    ------
+    scipy.sparse.linalg.ArpackNoConvergence
+        With the pairs that have converged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import diags
+    >>> from pykry.scipy import eigsh
+    >>> A = diags([np.full(99, -1.0), np.full(100, 2.0), np.full(99, -1.0)], [-1, 0, 1])
+    >>> w, v = eigsh(A, k=2, which='SA', precond='amg')
+    >>> bool(np.allclose(w, 2 - 2 * np.cos(np.pi * np.array([1, 2]) / 101)))
+    True
+    """
+    if sigma is not None and (sigma != 0 or which != 'LM'):
+        raise NotImplementedError(f'eigsh: sigma={sigma!r} with which={which!r}: eigenvalues inside of the spectrum want a '
+                                  "factorisation; there is sigma=0 with 'LM'")
+    which = 'SM' if sigma is not None else which
+    if which not in ('SA', 'LA', 'LM', 'SM'):
+        raise ValueError(f"eigsh: which={which!r}; there are 'SA', 'LA', 'LM' and 'SM'")
+    ends = {'SA': (False,), 'SM': (False,), 'LA': (True,), 'LM': (True, False)}[which]
+    w, v = None, None
+    for largest in ends:
+        problem = _Eigen('eigsh', A, M, precond if not largest else None)
+        status, values, vectors, result = problem.find(k, largest, None, None, tol or 0.0, maxiter or 0)
+        if status:
+            done = np.array(list(result.residual)[:k]) <= (tol or (1e-9 if values.dtype == np.float64 else 1e-5))
+            raise ArpackNoConvergence(text(result.why), values[done], vectors[:, done])
+        w = values if w is None else np.append(w, values)
+        v = vectors if v is None else np.append(v, vectors, axis=1)
+    if which == 'SM' and w[0] < -1e-6 * result.norm_A:
+        raise NotImplementedError(f"eigsh: A has the eigenvalue {w[0]:g}, and which='SM' is for positive semidefinite A")
+    there = np.arange(min(len(w), problem.n))  # both ends meet where 2 k is more than n
+    chosen = there[np.argsort(-np.abs(w[there]), kind='stable')[:k]] if which == 'LM' else there
+    chosen = chosen[np.argsort(w[chosen], kind='stable')]
+    return (w[chosen], v[:, chosen]) if return_eigenvectors else w[chosen]
