@@ -64,7 +64,7 @@ static kry_status fill_random(lobpcg *L, int first, int count, uint64_t stream)
     kry_vec *v = NULL;
     void *numbers = NULL;
 
-    TRY(kryi_allocate((size_t)(S->n * count), kry_type_size(S->type), &numbers));
+    TRY(kryi_allocate((uint64_t)(S->n * count), kry_type_size(S->type), &numbers));
     for (int j = 0; j < count; j++)
         for (int64_t i = 0; i < S->n; i++) {
             const double x =
