@@ -21,11 +21,11 @@ extern "C" {
 #define KRY_PARAMS(type, ...) (&(type){ .struct_size = sizeof(type), __VA_ARGS__ })
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(_WIN32)
 #define KRY_API          __attribute__((visibility("default")))
 #define KRY_MUST_CHECK   __attribute__((warn_unused_result))
 #define KRY_PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
+#elif !defined(KRY_API)
 #define KRY_API
 #define KRY_MUST_CHECK
 #define KRY_PRINTF(f, a)

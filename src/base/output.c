@@ -6,6 +6,7 @@
 #endif
 #include "base/output.h"
 #include "base/base.h"
+#include "base/system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ static kry_status find_names(const char *path, int64_t owner, output *o, mode_t 
     o->file = -1;
     if (st < 0) return st;
     o->in_place = there ? !S_ISREG(info.st_mode) : lstat(path, &link) == 0; /* a link to nowhere */
-    const char *slash = strrchr(o->target, '/'), *name = slash ? slash + 1 : o->target;
+    const char *name = kryi_file_name(o->target);
     const int length = snprintf(o->temporary, sizeof o->temporary, "%.*s.kry-%lld-%s",
                                 (int)(name - o->target), o->target, (long long)owner, name);
     if (length >= (int)sizeof o->temporary)
@@ -63,11 +64,10 @@ static int open_nameless(const output *o)
 {
 #ifdef O_TMPFILE
     char folder[PATH_MAX];
-    const char *slash = strrchr(o->target, '/');
+    const int length = (int)(kryi_file_name(o->target) - o->target);
 
     if (access("/proc/self/fd", X_OK)) return -1; /* by which it will get its name */
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->target) + 1 : 1,
-             slash ? o->target : ".");
+    snprintf(folder, sizeof folder, "%.*s", length ? length : 1, length ? o->target : ".");
     return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 #else
     (void)o;

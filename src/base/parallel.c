@@ -1,9 +1,7 @@
 /* parallel.c - loops of the host on several threads. */
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "base/base.h"
 #include "base/hooks.h"
-#include <sched.h>
-#include <unistd.h>
+#include "base/system.h"
 
 enum {
     WORTH = 100000 /* numbers to read: about ten times what starting a thread takes */
@@ -12,16 +10,10 @@ enum {
 int kryi_parts(int64_t work)
 {
     const int64_t worth = work / WORTH;
-    int64_t parts = 0;
 
     if (kryi_test_parts) return kryi_test_parts;
     if (worth <= 1) return 1;
-#ifdef __linux__
-    cpu_set_t set; /* of the processors that this process may use */
-    if (sched_getaffinity(0, sizeof set, &set) == 0) parts = CPU_COUNT(&set);
-#endif
-    if (!parts) parts = sysconf(_SC_NPROCESSORS_ONLN);
-    if (parts < 1) parts = 1;
+    int parts = kryi_processors();
     if (parts > KRY_MOST_PARTS) parts = KRY_MOST_PARTS;
     return (int)(worth < parts ? worth : parts);
 }

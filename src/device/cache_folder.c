@@ -5,6 +5,7 @@
  * belongs to the user and nobody else may write to it. Files are written under another name and renamed,
  * so no process ever reads half of one. A file that takes long to make has a lock.
  */
+#include "base/system.h"
 #include "device/launch.h"
 #include <dirent.h>
 #include <errno.h>
@@ -42,18 +43,18 @@ static int open_folder(const char *dir)
 static int open_folder_of(const char *path, const char **name)
 {
     char dir[600];
-    const char *slash = strrchr(path, '/');
+    const int length = (int)(kryi_file_name(path) - path) - 1;
 
-    if (!slash || slash - path >= (int)sizeof dir) return -1;
-    snprintf(dir, sizeof dir, "%.*s", (int)(slash - path), path);
-    *name = slash + 1;
+    if (length < 0 || length >= (int)sizeof dir) return -1;
+    snprintf(dir, sizeof dir, "%.*s", length, path);
+    *name = path + length + 1;
     return open_folder(dir);
 }
 
 bool kryi_cache_directory(char *dir, size_t size)
 {
     const char *own = getenv("KRY_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
+               *home = getenv("HOME"), *local = getenv("LOCALAPPDATA"); /* of Windows */
     int n = -1;
     if (own)
         n = snprintf(dir, size, "%s", own);
@@ -61,6 +62,8 @@ bool kryi_cache_directory(char *dir, size_t size)
         n = snprintf(dir, size, "%s/kry", xdg);
     else if (home && *home == '/')
         n = snprintf(dir, size, "%s/.cache/kry", home);
+    else if (local)
+        n = snprintf(dir, size, "%s/kry", local);
     if (n <= 0 || (size_t)n >= size) return false;
     int folder = open_folder(dir);
     if (folder < 0) return errno == ENOENT; /* it will be made */

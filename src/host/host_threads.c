@@ -6,9 +6,7 @@
  * some microseconds, for solves launch one kernel after the other, and then sleep. Devices have one pool of threads in common, of which one
  * launch at a time makes use; those that are parts of a team, and launch at the same time, have a pool each.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity */
-#endif
+#include "base/system.h"
 #include "host/compiled.h"
 #include <pthread.h>
 #include <sched.h>
@@ -142,10 +140,9 @@ int kryi_host_threads(void)
 {
     const char *text = getenv("KRY_THREADS");
     long threads = text ? strtol(text, NULL, 10) : 0;
-    cpu_set_t set;
 
-    if (threads < 1 && !sched_getaffinity(0, sizeof set, &set)) threads = CPU_COUNT(&set);
-    return threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : (int)threads;
+    if (threads < 1) threads = kryi_processors();
+    return threads > MOST_THREADS ? MOST_THREADS : (int)threads;
 }
 
 /* The caller owns the pool. Where a thread cannot be had, fewer do the work. */

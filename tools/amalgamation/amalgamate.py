@@ -3,7 +3,7 @@
 A header stands in kry.c where it is included first. Macros of a .c file end with it; types, constants and static functions of a .c
 file say in their names which file it is, as others, and headers of the system that only others need, may have the same names. All
 that the public headers do not declare becomes static.
-Headers beside this program stand for those of OpenCL and zlib.
+Headers beside this program stand for those of OpenCL and zlib, those of windows/ for what Windows lacks of POSIX.
 """
 import collections
 import pathlib
@@ -12,7 +12,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-FOLDERS = (ROOT / 'src', ROOT / 'include', HERE)
+WINDOWS = ROOT / 'windows'
+FOLDERS = (ROOT / 'src', ROOT / 'include', HERE, WINDOWS)
 TOKEN = re.compile(r'''(?P<directive>^[ \t]*\#(?:/\*.*?\*/|\\\n|[^\n])*)|(?P<comment>/\*.*?\*/)|(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
                        |(?P<name>[A-Za-z_]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)|(?P<space>\s+)|(?P<sign>->|\.\.\.|.)''', re.X | re.S | re.M)
 NAME = re.compile(r'[A-Za-z_]\w*')
@@ -27,6 +28,7 @@ HEADER = '''/*
  * kry.h, kry.c - kry {version} as two files, which tools/amalgamation/amalgamate.py has made of its sources.
  *
  *     cc -O2 app.c kry.c -ldl -lm -lpthread
+ *     x86_64-w64-mingw32-gcc-posix -O2 -static app.c kry.c -lpthread     for Windows
  *
  * Further options of the compiler:
  *     -DKRY_HAVE_ZLIB -lz        gzip'd files, which are refused otherwise
@@ -40,14 +42,21 @@ HEADER = '''/*
  */
 '''
 SOURCE = HEADER + '''#define _GNU_SOURCE
+#define _FILE_OFFSET_BITS 64
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-function" /* some are for other builds, and for tests */
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wformat-truncation" /* messages are cut where they are too long */
 #endif
 #endif
+#ifdef _WIN32
+#define KRYI_HIDDEN
+#else
+#define KRYI_HIDDEN __attribute__((visibility("hidden")))
+#endif
 #include "kry.h"
 '''
+IF_WINDOWS = '#ifdef _WIN32\n{}#endif\n'
 Token = collections.namedtuple('Token', 'kind text')
 # first: the place of its first token. own: types and constants that it defines. names: functions and variables
 Declaration = collections.namedtuple('Declaration', 'first own names is_static is_unsized')
@@ -145,7 +154,7 @@ class File:
             if not d.is_static and any(name.startswith('kryi_') for name in d.names):
                 first = self.tokens[d.first].text
                 if d.is_unsized:
-                    first = f'__attribute__((visibility("hidden"))) {first}'
+                    first = f'KRYI_HIDDEN {first}'
                 else:
                     first = 'static' if first == 'extern' else f'static {first}'
                 self.tokens[d.first] = Token('name', first)
@@ -202,10 +211,13 @@ def main(header, source, depfile, *names):
     public = [ROOT / 'include/kry/kry.h', ROOT / 'include/kry/opencl.h']
     opencl = HERE / 'opencl.h'
     paths = [pathlib.Path(name).resolve() for name in names]
-    whole = Amalgamation([*public, opencl, *paths])
+    on_windows = [WINDOWS / 'posix.h', WINDOWS / 'posix.c']
+    whole = Amalgamation([*public, opencl, *on_windows, *paths])
     version = re.search(r'#define KRY_VERSION +"(.*)"', public[0].read_text(encoding='utf-8')).group(1)
     pathlib.Path(header).write_text(HEADER.format(version=version) + ''.join(map(whole.text, public)), encoding='utf-8')
-    pathlib.Path(source).write_text(SOURCE.format(version=version) + whole.text(opencl) + ''.join(map(whole.part, paths)), encoding='utf-8')
+    pathlib.Path(source).write_text(SOURCE.format(version=version) + IF_WINDOWS.format(whole.text(on_windows[0]))
+                                    + whole.text(opencl) + ''.join(map(whole.part, paths))
+                                    + IF_WINDOWS.format(whole.text(on_windows[1])), encoding='utf-8')
     pathlib.Path(depfile).write_text(f'{header} {source}: {" ".join(map(str, whole.files))}\n', encoding='utf-8')
 
 

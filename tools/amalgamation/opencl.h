@@ -181,7 +181,7 @@ KRYI_OPENCL(KRYI_POINTER)
 /* Open the library of OpenCL, which is never closed. Returns whether there is one with all of these functions. */
 static bool kryi_opencl_load(void)
 {
-    static const char *const names[] = { "libOpenCL.so.1", "libOpenCL.so",
+    static const char *const names[] = { "libOpenCL.so.1", "libOpenCL.so", "OpenCL.dll",
                                          "/System/Library/Frameworks/OpenCL.framework/OpenCL" };
 #define KRYI_SYMBOL(result, function, parameters) { #function, &function },
     static const struct {

@@ -1,0 +1,5 @@
+#ifdef _WIN32
+#include "posix.h"
+#else
+#include <sys/mman.h>
+#endif
