@@ -1,7 +1,7 @@
 /* posix.c - what kry uses of POSIX, in words of Windows: see posix.h. */
 #include "posix.h"
 #include <limits.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 #define WIN32_LEAN_AND_MEAN
@@ -208,17 +208,25 @@ char *kryi_windows_realpath(const char *path, char *real)
     return _fullpath(real, path, PATH_MAX);
 }
 
+static dir *open_dir(const char *path, int folder)
+{
+    dir *d = calloc(1, sizeof *d);
+
+    if (d) d->entries = (opendir)(path);
+    if (d && d->entries) {
+        d->folder = folder;
+        return d;
+    }
+    free(d);
+    return NULL;
+}
+
+dir *kryi_windows_opendir(const char *path) { return open_dir(path, -1); }
+
 dir *kryi_windows_fdopendir(int folder)
 {
     char path[PATH_MAX];
-    kryi_windows_entries *entries = path_at(folder, "", path) ? (opendir)(path) : NULL;
-    dir *d = entries ? malloc(sizeof *d) : NULL;
-
-    if (d)
-        *d = (dir){ entries, folder };
-    else if (entries)
-        (closedir)(entries);
-    return d;
+    return path_at(folder, "", path) ? open_dir(path, folder) : NULL;
 }
 
 struct dirent *kryi_windows_readdir(dir *d) { return (readdir)(d->entries); }
@@ -229,7 +237,7 @@ int kryi_windows_closedir(dir *d)
 {
     const int result = (closedir)(d->entries);
 
-    close(d->folder);
+    if (d->folder >= 0) close(d->folder);
     free(d);
     return result;
 }
@@ -243,6 +251,8 @@ int kryi_windows_flock(int file, int how)
     return done ? 0 : fail();
 }
 
+/* ---- streams in memory ---- */
+
 /* A file that is gone when it is closed. */
 static FILE *open_temporary(void)
 {
@@ -253,15 +263,74 @@ static FILE *open_temporary(void)
     return fopen(path, "w+bD"); /* D: it is removed */
 }
 
-FILE *kryi_windows_fmemopen(const void *bytes, size_t size, const char *mode)
+FILE *kryi_windows_fmemopen(void *bytes, size_t size, const char *mode)
 {
     FILE *file = open_temporary();
 
     (void)mode;
     if (!file) return NULL;
     if (fwrite(bytes, 1, size, file) == size && !fseek(file, 0, SEEK_SET)) return file;
-    fclose(file);
+    (fclose)(file);
     return NULL;
+}
+
+typedef struct memstream {
+    struct memstream *next;
+    FILE *file;
+    char **text;
+    size_t *size;
+} memstream;
+static memstream *memstreams;
+static pthread_mutex_t memstreams_lock = PTHREAD_MUTEX_INITIALIZER;
+
+FILE *kryi_windows_open_memstream(char **text, size_t *size)
+{
+    memstream *m = malloc(sizeof *m);
+    FILE *file = m ? open_temporary() : NULL;
+
+    *text = NULL;
+    if (!file) {
+        free(m);
+        return NULL;
+    }
+    pthread_mutex_lock(&memstreams_lock);
+    *m = (memstream){ memstreams, file, text, size };
+    memstreams = m;
+    pthread_mutex_unlock(&memstreams_lock);
+    return file;
+}
+
+/* Take the stream of the file out of the list; NULL: the file is none in memory. */
+static memstream *take_memstream(const FILE *file)
+{
+    pthread_mutex_lock(&memstreams_lock);
+    memstream **at = &memstreams;
+    while (*at && (*at)->file != file) at = &(*at)->next;
+    memstream *m = *at;
+    if (m) *at = m->next;
+    pthread_mutex_unlock(&memstreams_lock);
+    return m;
+}
+
+static bool read_whole(FILE *file, char **text, size_t *size)
+{
+    const int64_t end = ftello64(file);
+
+    if (end < 0 || fseek(file, 0, SEEK_SET)) return false;
+    *size = (size_t)end;
+    *text = malloc(*size + 1);
+    if (!*text) return false;
+    (*text)[*size] = 0;
+    return fread(*text, 1, *size, file) == *size;
+}
+
+int kryi_windows_fclose(FILE *file)
+{
+    memstream *m = take_memstream(file);
+    const bool whole = !m || read_whole(file, m->text, m->size);
+
+    free(m);
+    return (fclose)(file) || !whole ? EOF : 0;
 }
 
 /* ---- the process and its machine ---- */
@@ -288,6 +357,21 @@ int kryi_windows_hostname(char *name, size_t size)
     return GetComputerNameA(name, &room) ? 0 : fail();
 }
 
+int kryi_windows_setenv(const char *name, const char *value, int over)
+{
+    return !over && getenv(name) ? 0 : _putenv_s(name, value) ? -1 : 0;
+}
+
+int kryi_windows_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+    void (*was)(int) = signal(number, action ? action->sa_handler : SIG_DFL);
+
+    if (was == SIG_ERR) return -1;
+    if (!action) signal(number, was);
+    if (before) before->sa_handler = was;
+    return 0;
+}
+
 void *kryi_windows_dlopen(const char *path, int flags)
 {
     (void)flags;
@@ -302,6 +386,10 @@ void *kryi_windows_dlsym(void *library, const char *name)
     memcpy(&symbol, &function, sizeof symbol);
     return symbol;
 }
+
+bool kryi_windows_opencl(void) { return LoadLibraryA("OpenCL.dll") != NULL; }
+
+int kryi_windows_dlclose(void *library) { return FreeLibrary(library) ? 0 : -1; }
 
 /* ---- locales ---- */
 
