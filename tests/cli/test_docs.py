@@ -235,7 +235,7 @@ NOT_OURS = {'gpl', 'record', 'mca', 'oversubscribe', 'ci', 'full', 'threads', 'v
 def vocabulary(folder):
     """The options of all commands, and of each word of kry_solver_create the words that may follow it."""
     texts = [run(['kry', 'help', name], folder).stdout
-             for name in ('solve', 'info', 'generate', 'devices', 'bench', 'reproduce', 'tune', 'kernels')]
+             for name in ('solve', 'eigen', 'info', 'generate', 'devices', 'bench', 'reproduce', 'tune', 'kernels')]
     options = set(re.findall(r'^  (?:-\w, )?--([a-z-]+)', '\n'.join(texts), re.M))
     words = {name: set(choices.split('|'))
              for name, choices in re.findall(r'^  --([a-z-]+) ([a-z0-9-]+(?:\|[a-z0-9-]+)+)$', texts[0], re.M)}

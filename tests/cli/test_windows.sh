@@ -55,6 +55,7 @@ for program in "$source/docs/examples/02_solve_arrays.c" "$dir/files.c"; do
     "$cc" -std=c11 -static -I"$dir" "$program" "$dir/kry.o" -lpthread -o "$dir/$(basename "$program" .c).exe"
 done
 cd "$dir" || exit 1
+"$wine" cmd /c exit >/dev/null 2>&1 # the first time Wine says that it makes its folder
 run() { "$wine" "$@" 2>&1 | tr -d '\r'; }
 check "$(run ./02_solve_arrays.exe)" "$(KRY_DEVICE=opencl "$build/docs/examples/example_02_solve_arrays")" 'an example'
 run ./files.exe >found
