@@ -59,12 +59,14 @@ typedef struct solver {
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-/* KSP has these itself. */
+/* KSP has these itself.
+ *   word  its name, or name=value */
 static PetscBool is_of_ksp(const char *word)
 {
     const char *const own[] = { "rtol", "atol", "maxit", "check-every" };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (!strcmp(word, own[i])) return PETSC_TRUE;
+        if (strcspn(word, "=") == strlen(own[i]) && !strncmp(word, own[i], strlen(own[i])))
+            return PETSC_TRUE;
     return PETSC_FALSE;
 }
 
@@ -75,6 +77,39 @@ static PetscErrorCode release(solver *s)
     kry_vec_release(&s->b);
     kry_vec_release(&s->x);
     return 0;
+}
+
+/* word: name=value */
+static PetscErrorCode add_word(options *said, const char *word)
+{
+    PetscFunctionBegin;
+    if (!strncmp(word, "precond=", strlen("precond="))) {
+        PetscCall(PetscStrncpy(said->precond, strchr(word, '=') + 1, sizeof said->precond));
+        PetscFunctionReturn(0);
+    }
+    if (!strncmp(word, "method=", strlen("method="))) said->method = PETSC_TRUE;
+    PetscCall(PetscStrlcat(said->words, word, sizeof said->words));
+    PetscCall(PetscStrlcat(said->words, " ", sizeof said->words));
+    PetscFunctionReturn(0);
+}
+
+/* The words that stand together in one option. */
+static PetscErrorCode read_words(options *said, PetscBool ksp, PetscOptionItems *PetscOptionsObject)
+{
+    char text[LENGTH] = "", **words;
+    int count;
+
+    PetscFunctionBegin;
+    PetscCall(PetscOptionsString(ksp ? "-ksp_kry" : "-pc_kry", "method=pcg precond=amg, and others",
+                                 "kry_solver_create", text, text, sizeof text, NULL));
+    PetscCall(PetscStrToArray(text, ' ', &count, &words));
+    for (int i = 0; i < count; i++) {
+        PetscCheck(!ksp || !is_of_ksp(words[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+                   "-ksp_kry: '%s' is for options of the KSP, as -ksp_rtol", words[i]);
+        PetscCall(add_word(said, words[i]));
+    }
+    PetscCall(PetscStrToArrayDestroy(count, words));
+    PetscFunctionReturn(0);
 }
 
 /* Read the options, and forget what was made by others. */
@@ -90,9 +125,10 @@ static PetscErrorCode read_options(solver *s, PetscBool ksp, PetscOptionItems *P
                                  NULL));
     PetscCall(PetscOptionsString("-kry_format", "how matrices are stored", "kry_format_parse",
                                  said.format, said.format, sizeof said.format, NULL));
+    PetscCall(read_words(&said, ksp, PetscOptionsObject));
     for (int i = 0; kry_solver_word(i); i++) {
         const kry_word *word = kry_solver_word(i);
-        char name[64], value[LENGTH] = "";
+        char name[64], value[LENGTH] = "", both[LENGTH + 64];
         PetscBool set;
 
         if (ksp && is_of_ksp(word->name)) continue;
@@ -102,15 +138,8 @@ static PetscErrorCode read_options(solver *s, PetscBool ksp, PetscOptionItems *P
         PetscCall(PetscOptionsString(name, word->meaning, "kry_solver_create", value, value,
                                      sizeof value, &set));
         if (!set) continue;
-        if (!strcmp(word->name, "precond")) {
-            PetscCall(PetscStrncpy(said.precond, value, sizeof said.precond));
-            continue;
-        }
-        if (!strcmp(word->name, "method")) said.method = PETSC_TRUE;
-        PetscCall(PetscStrlcat(said.words, word->name, sizeof said.words));
-        PetscCall(PetscStrlcat(said.words, "=", sizeof said.words));
-        PetscCall(PetscStrlcat(said.words, value, sizeof said.words));
-        PetscCall(PetscStrlcat(said.words, " ", sizeof said.words));
+        PetscCall(PetscSNPrintf(both, sizeof both, "%s=%s", word->name, value));
+        PetscCall(add_word(&said, both));
     }
     PetscOptionsHeadEnd();
     if (memcmp(&said, &s->said, sizeof said)) {

@@ -253,6 +253,14 @@ static PetscErrorCode test_solves(Mat A, Mat W, Vec b, Vec x)
     PetscCall(solve_by(A, "-ksp_type preonly -pc_type kry -kry_method pcg -kry_rtol 1e-10", b, x));
     OK(last.reason > 0 && last.its == 1 && last.residual <= 1.001e-10,
        "-pc_type kry -kry_method pcg is a solve");
+    PetscCall(solve_by(
+        A, "-ksp_type preonly -pc_type kry -pc_kry \"method=pcg precond=amg  rtol=1e-9\"", b, x));
+    OK(last.reason > 0 && last.its == 1 && last.residual <= 1.001e-9, "-pc_kry with several words");
+    PetscCall(solve_by(
+        A, "-ksp_type kry -ksp_kry \"precond=amg method=pcg\" -kry_format csr -ksp_rtol 1e-9", b,
+        x));
+    OK(last.reason == KSP_CONVERGED_RTOL && last.residual <= 1.001e-9 && last.its < 15,
+       "-ksp_kry with several words");
     PetscCall(make_ksp(A, "-ksp_type preonly -pc_type kry -kry_method cg -kry_maxit 20", &ksp));
     PetscCall(solve(ksp, b, x));
     OK(last.reason == KSP_DIVERGED_PC_FAILED, "which says that it failed");
@@ -503,6 +511,10 @@ static PetscErrorCode test_refusals(Mat A, Mat W, Vec b, Vec x)
     PetscFunctionBegin;
     PetscCall(refused(A, "-ksp_type kry -kry_method pgc", b, x, "did you mean pcg",
                       "a word that there is not"));
+    PetscCall(refused(A, "-ksp_type kry -ksp_kry \"method=pcg precnd=amg\"", b, x,
+                      "'precnd' is none of", "one of several words that there is not"));
+    PetscCall(refused(A, "-ksp_type kry -ksp_kry \"method=pcg rtol=1e-3\"", b, x, "-ksp_rtol",
+                      "a word that a KSP has itself"));
     PetscCall(
         refused(A, "-ksp_type kry -kry_format sel", b, x, "sel", "a format that there is not"));
     PetscCall(refused(A, "-ksp_type kry -kry_device nowhere", b, x, "nowhere",
