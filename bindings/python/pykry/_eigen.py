@@ -77,7 +77,8 @@ class _Eigen:
 
 def lobpcg(A: OperatorLike, X: ArrayLike, B: typing.Optional[OperatorLike] = None, M: Precond = None,
            Y: typing.Optional[ArrayLike] = None, tol: typing.Optional[float] = None, maxiter: typing.Optional[int] = None,
-           largest: bool = True) -> typing.Tuple[np.ndarray, np.ndarray]:
+           largest: bool = True, verbosityLevel: int = 0, retLambdaHistory: bool = False, retResidualNormsHistory: bool = False,
+           restartControl: int = 20) -> typing.Tuple[np.ndarray, np.ndarray]:
     """The largest or smallest eigenvalues of A x = lambda B x, A symmetric, B positive definite, by LOBPCG.
 
     Parameters
@@ -89,6 +90,10 @@ def lobpcg(A: OperatorLike, X: ArrayLike, B: typing.Optional[OperatorLike] = Non
         Of ``norm(A x - lambda B x) / ((norm(A) + abs(lambda) norm(B)) norm(x))``; default 1e-9, in single 1e-5.
     maxiter : int, optional
         Default 1000.
+    verbosityLevel, restartControl
+        Not looked at.
+    retLambdaHistory, retResidualNormsHistory
+        Refused if True.
 
     Returns
     -------
@@ -107,6 +112,8 @@ def lobpcg(A: OperatorLike, X: ArrayLike, B: typing.Optional[OperatorLike] = Non
     >>> np.round(w, 6).tolist()
     [1.0, 2.0, 3.0]
     """
+    if retLambdaHistory or retResidualNormsHistory:
+        raise NotImplementedError('lobpcg: histories of eigenvalues and residuals are not kept')
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError('expected rank-2 array for argument X')
@@ -118,21 +125,26 @@ def lobpcg(A: OperatorLike, X: ArrayLike, B: typing.Optional[OperatorLike] = Non
 
 def eigsh(A: OperatorLike, k: int = 6, M: typing.Optional[OperatorLike] = None, sigma: typing.Optional[float] = None,
           which: str = 'LM', v0: typing.Any = None, ncv: typing.Any = None, maxiter: typing.Optional[int] = None,
-          tol: float = 0, return_eigenvectors: bool = True, *, precond: Precond = None) -> typing.Any:
+          tol: float = 0, return_eigenvectors: bool = True, Minv: typing.Any = None, OPinv: Precond = None, mode: str = 'normal',
+          rng: typing.Any = None) -> typing.Any:
     """k eigenvalues of a symmetric A at an end of its spectrum; see `scipy.sparse.linalg.eigsh`.
 
     Parameters
     ----------
     A, k, M, maxiter, return_eigenvectors
-        As of SciPy's: M is the B of A x = lambda B x. k is 64 at most. v0 and ncv are not looked at.
+        As of SciPy's: M is the B of A x = lambda B x. k is 64 at most.
+    v0, ncv, Minv, rng
+        Not looked at.
     which : str
         "SA", "LA"; "LM": the largest in magnitude, of both ends; "SM": the smallest of a positive semidefinite A.
     sigma : float, optional
         0 with "LM": as "SM". Others are refused: there is no factorisation.
     tol : float
         As of `lobpcg`; 0: its default.
-    precond : str, LinearOperator or `Solver`, optional
-        Approximates the inverse of A for "SA" and "SM", "amg" for example.
+    OPinv : str, LinearOperator or `Solver`, optional
+        Approximates the inverse of A for "SA" and "SM": a preconditioner, "amg" for example.
+    mode : str
+        "normal".
 
     Returns
     -------
@@ -152,20 +164,22 @@ def eigsh(A: OperatorLike, k: int = 6, M: typing.Optional[OperatorLike] = None, 
     >>> from scipy.sparse import diags
     >>> from pykry.scipy import eigsh
     >>> A = diags([np.full(99, -1.0), np.full(100, 2.0), np.full(99, -1.0)], [-1, 0, 1])
-    >>> w, v = eigsh(A, k=2, which='SA', precond='amg')
+    >>> w, v = eigsh(A, k=2, which='SA', OPinv='amg')
     >>> bool(np.allclose(w, 2 - 2 * np.cos(np.pi * np.array([1, 2]) / 101)))
     True
     """
     if sigma is not None and (sigma != 0 or which != 'LM'):
         raise NotImplementedError(f'eigsh: sigma={sigma!r} with which={which!r}: eigenvalues inside of the spectrum want a '
                                   "factorisation; there is sigma=0 with 'LM'")
+    if mode != 'normal':
+        raise NotImplementedError(f"eigsh: mode={mode!r}; there is 'normal'")
     which = 'SM' if sigma is not None else which
     if which not in ('SA', 'LA', 'LM', 'SM'):
         raise ValueError(f"eigsh: which={which!r}; there are 'SA', 'LA', 'LM' and 'SM'")
     ends = {'SA': (False,), 'SM': (False,), 'LA': (True,), 'LM': (True, False)}[which]
     w, v = None, None
     for largest in ends:
-        problem = _Eigen('eigsh', A, M, precond if not largest else None)
+        problem = _Eigen('eigsh', A, M, OPinv if not largest else None)
         status, values, vectors, result = problem.find(k, largest, None, None, tol or 0.0, maxiter or 0)
         if status:
             done = np.array(list(result.residual)[:k]) <= (tol or (1e-9 if values.dtype == np.float64 else 1e-5))

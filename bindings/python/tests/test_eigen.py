@@ -37,7 +37,7 @@ def test_eigsh_of_both_ends_that_meet():
 @pytest.mark.parametrize('precond', [None, 'amg', 'jacobi'])
 def test_smallest_with_preconditioners(precond):
     A = laplacian(30)
-    w = eigsh(A, k=4, sigma=0, precond=precond, return_eigenvectors=False)
+    w = eigsh(A, k=4, sigma=0, OPinv=precond, return_eigenvectors=False)
     assert np.allclose(w, reference(A, k=4, sigma=0)[0], atol=1e-9)
 
 
@@ -83,6 +83,10 @@ def test_refused():
         eigsh(A, which='BE')
     with pytest.raises(NotImplementedError, match='semidefinite'):
         eigsh(-A, which='SM')
+    with pytest.raises(NotImplementedError, match='buckling'):
+        eigsh(A, sigma=0, mode='buckling')
+    with pytest.raises(NotImplementedError, match='histories'):
+        lobpcg(A, np.ones((100, 1)), retLambdaHistory=True)
     with pytest.raises(ValueError, match='columns'):
         eigsh(A, k=65)
     with pytest.raises(ValueError, match='rows'):
