@@ -387,7 +387,7 @@ done:
     return st;
 }
 
-/* What run() ended with, and values and residuals computed anew where they were turned with X. */
+/* Values and residuals that were turned with X are computed anew. Returns `ended`, the status of run(), or an error. */
 static kry_status finish(lobpcg *L, kry_status ended)
 {
     kry_status st = KRY_OK;

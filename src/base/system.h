@@ -4,7 +4,7 @@
 
 /* How many processors this process may use. */
 int kryi_processors(void);
-/* What follows the last slash of a path: the name of a file in its folder. */
+/* The name of a file in its folder: it begins behind the last slash of the path. */
 const char *kryi_file_name(const char *path);
 
 #endif

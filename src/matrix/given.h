@@ -12,7 +12,7 @@ enum {
     KRY_GIVEN_WORTH = 1 << 16
 }; /* entries: the host has looked at fewer before the first kernel ends */
 
-/* What is wrong with a number. */
+/* Faults of a number, as bits. */
 enum {
     KRY_SEEN_NOT_FINITE = 1,
     KRY_SEEN_NOT_SINGLE = 2, /* it has more digits, or a device may flush it to 0 */

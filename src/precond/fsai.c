@@ -49,7 +49,7 @@ typedef struct fsai {
     char variant[96];
 } fsai;
 
-/* What the kernels find, in their order. */
+/* Places in `found`, where kernels note what they see; fsai.cl has the same. */
 enum { NO_PIVOT, NEGATIVE, MISMATCH, LONGEST, DEPENDENT, FOUND };
 
 /* A set-up needs this beside what stays. */

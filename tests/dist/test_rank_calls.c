@@ -3,7 +3,7 @@
 #include "layered.h"
 #include "rank_faults.h"
 
-/* Of the calls of a solve about 14 fail, one after the other; with KRY_FULL ten times as many. */
+/* About 14 calls of a solve fail, one after the other; with KRY_FULL ten times as many. */
 static void sweep(kry_device *team, wires *w, board *b, shape of, const char *words)
 {
     const int bad = w->size - 1;

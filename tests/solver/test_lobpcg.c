@@ -452,7 +452,7 @@ static void kry_eigen__ends(void **state)
     matrix_release(&path);
 }
 
-/* What rounding does not allow is not claimed. */
+/* A tolerance below rounding is not claimed to be met. */
 static void kry_eigen__stagnates(void **state)
 {
     const kry_type type = type_of(state);

@@ -579,7 +579,7 @@ static void check_result(trial *t)
     check_target(t);
     const bool relaxes =
         !t->w->krylov; /* and knows of no null space, but the refinement around it may */
-    /* What adds up to zero but for rounding need not be mapped to zero where x is large. */
+    /* Rows that add up to zero but for rounding need not map a large x to zero. */
     const bool maps_it = strstr(r->why, "A does not map it to zero");
     /* Where MINRES did not come to its end, x may have a part of what it found that A maps to more than zero. */
     const bool lies_outside =

@@ -507,7 +507,7 @@ static void solve__further(void **state)
     matrix_release(&A);
 }
 
-/* What is left of b, times R, is too small for another solve: no failure, but as far as it went. */
+/* The residual, times R, is too small for another solve: the solve does not fail, but ends with the x that it has. */
 static void solve__no_further(void **state)
 {
     (void)state;
