@@ -29,3 +29,10 @@ kry_status kryi_take_params(const char *who, const char *macro, const void *give
     memcpy(mine, &size, sizeof size);
     return KRY_OK;
 }
+
+void kryi_fill_in(const void *from, size_t from_size, void *to, size_t to_size)
+{
+    if (!to) return;
+    memset(to, 0, to_size);
+    memcpy(to, from, from_size < to_size ? from_size : to_size);
+}

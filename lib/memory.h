@@ -14,5 +14,7 @@ kry_status kryi_allocate(uint64_t count, size_t size, void *address_of_pointer);
  *   size  of mine */
 kry_status kryi_take_params(const char *who, const char *macro, const void *given, void *mine,
                             size_t size);
+/* to := the first to_size bytes of the struct `from`, which has from_size, and 0 in those behind it. to NULL: nothing */
+void kryi_fill_in(const void *from, size_t from_size, void *to, size_t to_size);
 
 #endif

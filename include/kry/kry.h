@@ -29,7 +29,7 @@
  *   - A params pointer may be NULL, and a zero field means "the default". Structs of parameters begin with their
  *     size: later versions append fields only, and take the shorter struct of a program that was compiled
  *     with an earlier header.
- *   - kry_result, kry_op_info and kry_device_info, which the library fills in, grow by appended fields as well.
+ *   - kry_result, kry_eigen_result, kry_op_info and kry_device_info, which the library fills in, grow by appended fields as well.
  *     The calls that fill them are inline functions of these headers, which hand their size on to a function
  *     of the library, kry_solve to kry_solve_sized: it writes as many bytes and no more, and 0 into
  *     fields that it does not know. A program just calls kry_solve; code without these headers, such as bindings that

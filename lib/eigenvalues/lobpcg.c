@@ -537,8 +537,8 @@ static void release(lobpcg *L)
     free(L->active), free(L->value), free(L->residual), free(L->turn);
 }
 
-kry_status kry_eigen(const kry_op *A, const kry_eigen_params *params, kry_vec *X,
-                     kry_eigen_result *result)
+kry_status kry_eigen_sized(const kry_op *A, const kry_eigen_params *params, kry_vec *X,
+                           kry_eigen_result *result, size_t result_size)
 {
     kry_status st = KRY_OK;
     kry_eigen_params p = { 0 };
@@ -547,7 +547,7 @@ kry_status kry_eigen(const kry_op *A, const kry_eigen_params *params, kry_vec *X
     const double start = seconds_now();
     int64_t all = 0;
 
-    if (result) *result = r;
+    kryi_fill_in(&r, sizeof r, result, result_size);
     if (params) TRY(kryi_take_params("kry_eigen", "KRY_EIGEN", params, &p, sizeof p));
     TRY(check(A, &p, X));
     if (p.max_iter == 0) p.max_iter = 1000;
@@ -562,7 +562,7 @@ kry_status kry_eigen(const kry_op *A, const kry_eigen_params *params, kry_vec *X
     const kry_status copied = kryi_basis_apply(NULL, L.S.V, 0, X, 0, L.wanted);
     if (copied < 0) st = copied;
     r.seconds = seconds_now() - start;
-    if (result && st >= 0) *result = r;
+    if (st >= 0) kryi_fill_in(&r, sizeof r, result, result_size);
 done:
     release(&L);
     return st;

@@ -115,7 +115,7 @@ soname()
 
 only_public_symbols()
 {
-    for library in libkry:kry_op_apply libkry-eigenvalues:kry_eigen libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
+    for library in libkry:kry_op_apply libkry-eigenvalues:kry_eigen_sized libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
         nm -D --defined-only "$prefix/lib/${library%:*}.so" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' >"$dir/symbols"
         grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kry_' "$dir/symbols" || return 1
     done
@@ -124,7 +124,7 @@ only_public_symbols()
 # What is linked with the static library shares its names: no global symbol but kry_... and, internal, kryi_...
 static_symbols()
 {
-    for library in libkry:kry_op_apply libkry-eigenvalues:kry_eigen libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
+    for library in libkry:kry_op_apply libkry-eigenvalues:kry_eigen_sized libkry-gallery:kry_problem_create libkry-queue:kry_task_apply libkry-report:kry_report_write; do
         nm -g --defined-only "$prefix/lib/${library%:*}.a" | awk 'NF == 3 { print $3 }' >"$dir/symbols"
         grep -x "${library#*:}" "$dir/symbols" && ! grep -v '^kryi\{0,1\}_' "$dir/symbols" || return 1
     done

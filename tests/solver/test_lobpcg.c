@@ -536,6 +536,33 @@ static void kry_eigen__several_devices(void **state)
     kry_device_release(&team);
 }
 
+/* A program that was compiled with another version's header gets as many bytes as its struct has. */
+static void kry_eigen__result_of_any_size(void **state)
+{
+    (void)state;
+    const size_t sizes[] = { 0, offsetof(kry_eigen_result, norm_A), sizeof(kry_eigen_result),
+                             sizeof(kry_eigen_result) + 40 };
+    matrix path = graph(30, false);
+    kry_op *A = csr_of(&path, KRY_F64, NULL);
+    kry_vec *X;
+
+    OK(kry_vec_create(device(), KRY_F64, 30, 2, &X));
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct {
+            kry_eigen_result r;
+            unsigned char behind[64];
+        } room;
+        const unsigned char *byte = (const unsigned char *)&room;
+        memset(&room, 0x5a, sizeof room);
+        OK(kry_eigen_sized(A, KRY_EIGEN(.largest = true), X, &room.r, sizes[i]));
+        for (size_t at = sizes[i]; at < sizeof room; at++) assert_int_equal(byte[at], 0x5a);
+        for (size_t at = sizeof room.r; at < sizes[i]; at++) assert_int_equal(byte[at], 0);
+        if (sizes[i] > offsetof(kry_eigen_result, converged)) assert_int_equal(room.r.converged, 2);
+    }
+    kry_vec_release(&X), kry_op_release(&A);
+    matrix_release(&path);
+}
+
 /* Each request for memory fails in turn; nothing leaks, which Valgrind and AddressSanitizer see. */
 static void kry_eigen__no_memory(void **state)
 {
@@ -576,6 +603,7 @@ int main(void)
         BOTH(kry_eigen__breaks_down),
         BOTH(kry_eigen__refuses),
         cmocka_unit_test(kry_eigen__several_devices),
+        cmocka_unit_test(kry_eigen__result_of_any_size),
         cmocka_unit_test(kry_eigen__no_memory),
     };
 

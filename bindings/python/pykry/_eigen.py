@@ -61,7 +61,7 @@ class _Eigen:
         result = ffi.new('kry_eigen_result *')
         outer, here.solver = getattr(here, 'solver', None), self.A
         try:
-            status = eigen_lib.kry_eigen(self.A.handle, params, x, result)
+            status = eigen_lib.kry_eigen_sized(self.A.handle, params, x, result, ffi.sizeof('kry_eigen_result'))
         finally:
             here.solver = outer
         if self.A._error is not None:

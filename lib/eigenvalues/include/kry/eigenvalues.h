@@ -63,6 +63,11 @@ typedef struct kry_eigen_result {
         [KRY_EIGEN_MOST]; /* ||A x - lambda B x|| / ((||A|| + |lambda| ||B||) ||x||), computed from that x */
 } kry_eigen_result;
 
+/* kry_eigen for a `result` of as many bytes; kry.h says who calls it. */
+KRY_API KRY_MUST_CHECK kry_status kry_eigen_sized(const kry_op *A, const kry_eigen_params *params,
+                                                  kry_vec *X, kry_eigen_result *result,
+                                                  size_t result_size);
+
 /*
  * Find A x = lambda B x for the smallest or largest lambda, by LOBPCG. Waits.
  *
@@ -87,8 +92,11 @@ typedef struct kry_eigen_result {
  *          M. Shao, C. Yang, M. Gu, A robust and efficient implementation of LOBPCG, SIAM J. Sci. Comput. 40 (2018),
  *          C655-C676, doi:10.1137/17M1129830
  */
-KRY_API KRY_MUST_CHECK kry_status kry_eigen(const kry_op *A, const kry_eigen_params *params,
-                                            kry_vec *X, kry_eigen_result *result);
+KRY_MUST_CHECK static inline kry_status kry_eigen(const kry_op *A, const kry_eigen_params *params,
+                                                  kry_vec *X, kry_eigen_result *result)
+{
+    return kry_eigen_sized(A, params, X, result, sizeof *result);
+}
 
 #ifdef __cplusplus
 }
