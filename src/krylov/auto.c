@@ -280,7 +280,7 @@ static kry_status auto_apply(void *self, double alpha, const kry_vec *x, double 
 }
 
 /* Other numbers may want another solver; the one that there is learns them if it is still the first choice. */
-static kry_status auto_update(void *self, const void *values)
+static kry_status auto_renew(void *self)
 {
     kry_status st = KRY_OK;
     automatic *S = self;
@@ -288,7 +288,6 @@ static kry_status auto_update(void *self, const void *values)
     const bool first = S->at == 0;
     kryi_choices fresh;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'auto' takes no values");
     if (kryi_options_find_null(&S->options)) TRY(kryi_find_null("kry_op_update", S->A));
     TRY(list(S->A, &S->options, true, &fresh));
     kryi_choices_release(&S->choices);
@@ -344,12 +343,13 @@ static const kry_op_table auto_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "auto",
     .apply = auto_apply,
-    .update = auto_update,
     .solve = auto_solve,
     .describe = auto_describe,
     .destroy = auto_destroy,
 };
-static const kryi_op_fused auto_fused = { .inner = auto_inner, .set_stop = auto_set_stop };
+static const kryi_op_fused auto_fused = { .renew = auto_renew,
+                                          .inner = auto_inner,
+                                          .set_stop = auto_set_stop };
 
 static kry_status create(const kry_op *A, const kryi_options *o, kry_op **solver)
 {

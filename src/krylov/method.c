@@ -102,12 +102,11 @@ static kry_status krylov_apply(void *self, double alpha, const kry_vec *x, doubl
     return kryi_apply_by_solve(solve_within, self, alpha, x, beta, y);
 }
 
-static kry_status krylov_update(void *self, const void *values)
+static kry_status krylov_renew(void *self)
 {
     kryi_krylov *K = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", K->method->kind);
     if (kryi_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
     TRY(kryi_residual_check_null(&K->residual));
     TRY(kryi_check_matrix("kry_op_update", K->A, K->check, K->method->takes, &K->checked));
@@ -202,11 +201,11 @@ void kryi_krylov_destroy(void *self)
 const kry_op_table kryi_krylov_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = krylov_apply,
-    .update = krylov_update,
     .solve = krylov_solve,
     .describe = krylov_describe,
     .destroy = kryi_krylov_destroy,
 };
+const kryi_op_fused kryi_krylov_fused = { .renew = krylov_renew };
 
 kryi_krylov *kryi_krylov_of(const kry_op *op)
 {

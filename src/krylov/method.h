@@ -180,6 +180,7 @@ struct kryi_krylov {
 
 /* method.c: what all solvers have in common; each has a copy with the kind of its method. */
 extern const kry_op_table kryi_krylov_table;
+extern const kryi_op_fused kryi_krylov_fused;
 void kryi_krylov_destroy(void *self);
 /* A solver for an A that setup->method takes; on a team, one on each part. */
 kry_status kryi_krylov_make(const kry_op *A, kryi_setup setup, kry_op **solver);

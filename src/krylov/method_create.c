@@ -165,7 +165,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     K->params = NULL;
     TRY(kry_device_finish(A->dev));
     shape.traits = KRY_VARYING;
-    TRY(kry_op_create(A->dev, &K->table, K, &shape, solver));
+    TRY(kryi_op_create_fused(A->dev, &K->table, &kryi_krylov_fused, K, &shape, solver));
     K = NULL;
 done:
     kryi_krylov_destroy(K);

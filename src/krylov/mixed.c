@@ -257,12 +257,11 @@ done:
     return KRY_OK;
 }
 
-static kry_status mixed_update(void *self, const void *values)
+static kry_status mixed_renew(void *self)
 {
     kryi_mixed *M = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'mixed' takes no values");
     TRY(kryi_check_matrix("kry_op_update", M->A, M->check, M->takes, &M->checked));
     if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
     if (M->converted) TRY(update_inner(M));
@@ -326,9 +325,10 @@ const kry_op_table kryi_mixed_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "mixed",
     .apply = mixed_apply,
-    .update = mixed_update,
     .solve = mixed_solve,
     .describe = mixed_describe,
     .destroy = kryi_mixed_destroy,
 };
-const kryi_op_fused kryi_mixed_fused = { .inner = mixed_inner, .set_stop = mixed_set_stop };
+const kryi_op_fused kryi_mixed_fused = { .renew = mixed_renew,
+                                         .inner = mixed_inner,
+                                         .set_stop = mixed_set_stop };

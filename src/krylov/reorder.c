@@ -188,12 +188,11 @@ static kry_status reordered_apply(void *self, double alpha, const kry_vec *x, do
     return kryi_apply_by_solve(reordered_solve, self, alpha, x, beta, y);
 }
 
-static kry_status reordered_update(void *self, const void *values)
+static kry_status reordered_renew(void *self)
 {
     kry_status st = KRY_OK;
     reordered *R = self;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", R->table.kind);
     TRY(renew(R));
     TRY(kry_op_update(R->solver, NULL));
 done:
@@ -230,7 +229,6 @@ static void reordered_destroy(void *self)
 static const kry_op_table reordered_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = reordered_apply,
-    .update = reordered_update,
     .solve = reordered_solve,
     .describe = reordered_describe,
     .destroy = reordered_destroy,
@@ -243,7 +241,8 @@ static kry_status reordered_set_stop(void *self, const kry_stop *stop)
     return kry_solver_set_stop(((reordered *)self)->solver, stop);
 }
 
-static const kryi_op_fused reordered_fused = { .inner = reordered_inner,
+static const kryi_op_fused reordered_fused = { .renew = reordered_renew,
+                                               .inner = reordered_inner,
                                                .set_stop = reordered_set_stop };
 
 /* ---- making one -------------------------------------------------------------------------------- */

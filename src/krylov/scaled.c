@@ -392,12 +392,11 @@ static kry_status scaled_apply(void *self, double alpha, const kry_vec *x, doubl
     return kryi_apply_by_solve(scaled_solve, self, alpha, x, beta, y);
 }
 
-static kry_status scaled_update(void *self, const void *values)
+static kry_status scaled_renew(void *self)
 {
     kry_status st = KRY_OK;
     scaled *S = self;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", S->table.kind);
     TRY(renew(&S->E));
     TRY(kry_op_update(S->solver, NULL));
 done:
@@ -441,7 +440,6 @@ static void scaled_destroy(void *self)
 static const kry_op_table scaled_table = {
     .struct_size = sizeof(kry_op_table),
     .apply = scaled_apply,
-    .update = scaled_update,
     .solve = scaled_solve,
     .describe = scaled_describe,
     .destroy = scaled_destroy,
@@ -464,7 +462,9 @@ done:
     return st;
 }
 
-static const kryi_op_fused scaled_fused = { .inner = scaled_inner, .set_stop = scaled_set_stop };
+static const kryi_op_fused scaled_fused = { .renew = scaled_renew,
+                                            .inner = scaled_inner,
+                                            .set_stop = scaled_set_stop };
 
 /* ---- making one -------------------------------------------------------------------------------- */
 

@@ -305,14 +305,13 @@ static kry_status settle(kryi_hierarchy *H)
     return H->family->settle ? H->family->settle(H, H->self, &H->tail) : KRY_OK;
 }
 
-static kry_status hierarchy_update(void *self, const void *values)
+static kry_status hierarchy_renew(void *self)
 {
     kryi_hierarchy *H = self;
     kry_status st = KRY_OK;
     bool pooled = false;
     kry_device *dev = H->rung[0].level.A->dev;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values", H->family->kind);
     TRY(kryi_pool_open(dev));
     pooled = true;
     TRY(H->family->update(H, H->self));
@@ -338,12 +337,13 @@ static const kry_op_table cycle_table = {
     .struct_size = sizeof(kry_op_table),
     .kind = "multigrid",
     .apply = cycle_apply,
-    .update = hierarchy_update,
     .describe = hierarchy_describe,
     .destroy = hierarchy_destroy,
 };
 
-static const kryi_op_fused narrow_fused = { .apply_dots_again = cycle_apply_dots_again }, no_fused;
+static const kryi_op_fused cycle_fused = { .renew = hierarchy_renew },
+                           narrow_fused = { .apply_dots_again = cycle_apply_dots_again,
+                                            .renew = hierarchy_renew };
 
 kryi_hierarchy *kryi_hierarchy_of(const kry_op *op)
 {
@@ -462,7 +462,7 @@ static kry_status create(const kryi_family *family, const kry_op *A, const kry_c
     if (kryi_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     if (kryi_cycle_takes_columns(H)) H->table.apply_block = cycle_apply;
     shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
-    TRY(kryi_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &no_fused, H, &shape,
+    TRY(kryi_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &cycle_fused, H, &shape,
                              M));
     H = NULL;
 done:

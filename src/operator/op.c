@@ -325,12 +325,13 @@ kry_status kry_op_update(kry_op *op, const void *values)
 
     kryi_team_enter(kry_op_device(op), "kry_op_update", NULL);
     CHECK(op, KRY_ERR_ARGUMENT, "kry_op_update: NULL");
-    CHECK(op->table->update || !values, KRY_ERR_UNSUPPORTED, "kry_op_update: '%s' takes no values",
-          op->table->kind);
+    CHECK(op->table->update || !values, op->fused->renew ? KRY_ERR_ARGUMENT : KRY_ERR_UNSUPPORTED,
+          "kry_op_update: '%s' takes no values", op->table->kind);
     TRY(kryi_op_keep("kry_op_update", op));
     kept = true;
     op->updates++;
     if (op->table->update) TRY(op->table->update(op->self, values));
+    if (op->fused->renew) TRY(op->fused->renew(op->self));
     /* The new numbers are in force: where there is no memory to look at them, nothing is known against them. */
     if (op->inspected && values && op->fused->inspect(op->self, values, &op->found) < 0)
         op->found = (kryi_finding){ 0 };

@@ -111,6 +111,10 @@ typedef struct kryi_op_fused {
      * scales is left out. */
     double (*as_scalar)(void *self);
 
+    /* Make the operator's numbers again, of those that the operators have now of which it is made. In place of the public
+     * table's `update`, for whatever takes no values itself. */
+    kry_status (*renew)(void *self);
+
     /* Find out whether the numbers that were just given to kry_op_update speak against conjugate gradients. */
     kry_status (*inspect)(void *self, const void *values, kryi_finding *found);
 

@@ -203,9 +203,10 @@ done:
 }
 
 /* Factor A with its present numbers. On failure the old factors stay. */
-static kry_status refactor(block_ic *M)
+static kry_status refactor(void *self)
 {
     kry_status st = KRY_OK;
+    block_ic *M = self;
     ready next = { .shift = 0 };
 
     TRY(make(M, &next));
@@ -231,15 +232,6 @@ static kry_status block_run(void *self, const kry_vec *r, kry_vec *z)
 static kry_status block_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
 {
     return kryi_op_apply_by(block_run, self, alpha, x, beta, y);
-}
-
-static kry_status block_update(void *self, const void *values)
-{
-    block_ic *M = self;
-    if (values)
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
-                        M->symmetric ? "block-ic" : "block-ilu");
-    return refactor(M);
 }
 
 static void block_describe(void *self, kry_op_info *info)
@@ -269,13 +261,13 @@ static void block_destroy(void *self)
 }
 
 /* Two tables that differ in the name. */
-#define TABLE(name)                                                                     \
-    {                                                                                   \
-        .struct_size = sizeof(kry_op_table), .kind = name, .apply = block_apply,        \
-        .apply_block = block_apply, .update = block_update, .describe = block_describe, \
-        .destroy = block_destroy                                                        \
+#define TABLE(name)                                                                      \
+    {                                                                                    \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = block_apply,         \
+        .apply_block = block_apply, .describe = block_describe, .destroy = block_destroy \
     }
 static const kry_op_table block_ic_table = TABLE("block-ic"), block_ilu_table = TABLE("block-ilu");
+static const kryi_op_fused block_fused = { .renew = refactor };
 
 static kry_status check(bool symmetric, const kry_op *A, const kry_block_ic_params *p)
 {
@@ -308,7 +300,8 @@ static kry_status create(bool symmetric, const kry_op *A, const kry_block_ic_par
     TRY(refactor(M));
     kry_op_shape shape = A->shape;
     shape.traits = symmetric ? KRY_SYMMETRIC | KRY_POSITIVE : 0;
-    TRY(kry_op_create(A->dev, symmetric ? &block_ic_table : &block_ilu_table, M, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, symmetric ? &block_ic_table : &block_ilu_table, &block_fused,
+                             M, &shape, out));
     M = NULL;
 done:
     block_destroy(M);

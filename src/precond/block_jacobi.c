@@ -222,13 +222,12 @@ static kry_status block_jacobi_apply_dots(void *self, const kry_vec *r, kry_vec 
     return run(self, 1, r, 0, z, sum);
 }
 
-static kry_status block_jacobi_update(void *self, const void *values)
+static kry_status block_jacobi_renew(void *self)
 {
     block_jacobi *M = self;
     kry_status st = KRY_OK;
     kryi_csr R = { 0 };
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'block-jacobi' takes no values");
     TRY(kryi_rows_read("kry_block_jacobi_create", M->A, &R));
     TRY(make_blocks(M, &R));
 done:
@@ -260,11 +259,11 @@ static const kry_op_table block_jacobi_table = {
     .kind = "block-jacobi",
     .apply = block_jacobi_apply,
     .apply_block = block_jacobi_apply,
-    .update = block_jacobi_update,
     .describe = block_jacobi_describe,
     .destroy = block_jacobi_destroy,
     .apply_dots = block_jacobi_apply_dots,
 };
+static const kryi_op_fused block_jacobi_fused = { .renew = block_jacobi_renew };
 
 static kry_status create(const kry_op *A, const void *params, kry_op **out)
 {
@@ -284,7 +283,7 @@ static kry_status create(const kry_op *A, const void *params, kry_op **out)
     TRY(make_blocks(M, &R));
     kry_op_shape shape = A->shape;
     shape.traits = (A->shape.traits & KRY_POSITIVE) | (M->symmetric ? KRY_SYMMETRIC : 0);
-    TRY(kry_op_create(A->dev, &block_jacobi_table, M, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, &block_jacobi_table, &block_jacobi_fused, M, &shape, out));
     M = NULL;
 done:
     kryi_csr_release(&R);

@@ -176,9 +176,10 @@ kry_status kryi_deflation_start(kryi_deflation *D, kry_vec *x, const kry_vec *r)
 }
 
 /* Everything that depends on the values of A. On failure the old objects stay. */
-static kry_status make_values(kryi_deflation *D)
+static kry_status make_values(void *self)
 {
     kry_status st = KRY_OK;
+    kryi_deflation *D = self;
     kryi_galerkin G = { 0 };
     kryi_coarse *coarse = NULL;
     kry_op *AZ = NULL, *AZ_t = NULL;
@@ -202,12 +203,6 @@ done:
     kry_op_release(&AZ_t);
     kryi_galerkin_release(&G);
     return st;
-}
-
-static kry_status deflation_update(void *self, const void *values)
-{
-    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'deflation' takes no values");
-    return make_values(self);
 }
 
 void kryi_deflation_describe(kryi_deflation *D, kry_deflation_variant variant, kry_op_info *info)
@@ -267,10 +262,10 @@ static const kry_op_table deflation_table = {
     .apply = deflation_apply,
     .apply_block = deflation_apply,
     .apply_transpose = deflation_apply,
-    .update = deflation_update,
     .describe = deflation_describe,
     .destroy = deflation_destroy,
 };
+static const kryi_op_fused deflation_fused = { .renew = make_values };
 
 kryi_deflation *kryi_deflation_of(const kry_op *op)
 {
@@ -415,7 +410,7 @@ kry_status kryi_deflation_create_with(const kry_op *A, const kry_deflation_param
     if (D->Z.modes || !kryi_galerkin_suits(A)) TRY(kryi_colours_find(A, &D->Z, &D->colours));
     TRY(make_values(D));
 made:
-    TRY(kry_op_create(A->dev, &deflation_table, D, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, &deflation_table, &deflation_fused, D, &shape, out));
     D = NULL;
 done:
     deflation_destroy(D);

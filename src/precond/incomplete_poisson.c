@@ -37,10 +37,9 @@ static kry_status poisson_apply_dots(void *self, const kry_vec *r, kry_vec *z, k
     return kryi_stencil_incomplete(M->grid, &how, r, z, sum);
 }
 
-static kry_status poisson_update(void *self, const void *values)
+static kry_status poisson_renew(void *self)
 {
     poisson *M = self;
-    if (values) return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: 'ip' takes no values");
     return M->jacobi ? kry_op_update(M->jacobi, NULL) : KRY_OK;
 }
 
@@ -68,11 +67,11 @@ static const kry_op_table poisson_table = {
     .kind = "ip",
     .apply = poisson_apply,
     .apply_transpose = poisson_apply,
-    .update = poisson_update,
     .describe = poisson_describe,
     .destroy = poisson_destroy,
     .apply_dots = poisson_apply_dots,
 };
+static const kryi_op_fused poisson_fused = { .renew = poisson_renew };
 
 static kry_status create_on_grid(const kry_op *A, kry_op **out)
 {
@@ -86,7 +85,7 @@ static kry_status create_on_grid(const kry_op *A, kry_op **out)
     TRY(kryi_stencil_incomplete(M->grid, NULL, NULL, NULL, NULL));
     kry_op_shape shape = A->shape;
     shape.traits = KRY_SYMMETRIC | KRY_POSITIVE;
-    TRY(kry_op_create(A->dev, &poisson_table, M, &shape, out));
+    TRY(kryi_op_create_fused(A->dev, &poisson_table, &poisson_fused, M, &shape, out));
     M = NULL;
 done:
     poisson_destroy(M);

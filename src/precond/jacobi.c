@@ -142,9 +142,10 @@ done:
 }
 
 /* M->d := its inverse */
-static kry_status invert_diagonal(jacobi *M)
+static kry_status invert_diagonal(void *self)
 {
     kry_status st = KRY_OK;
+    jacobi *M = self;
     kry_vec *d = M->next;
 
     if (d->n == 0) return KRY_OK;
@@ -156,14 +157,6 @@ static kry_status invert_diagonal(jacobi *M)
     M->next = M->d, M->d = d;
 done:
     return st;
-}
-
-static kry_status jacobi_update(void *self, const void *values)
-{
-    if (values)
-        return kry_fail(KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
-                        ((jacobi *)self)->columns ? "columns" : "jacobi");
-    return invert_diagonal(self);
 }
 
 static void jacobi_describe(void *self, kry_op_info *info)
@@ -184,16 +177,17 @@ static void jacobi_destroy(void *self)
 }
 
 /* Tables that differ in the name in messages: by the diagonal, by the columns. */
-#define TABLE(text)                                                                      \
-    {                                                                                    \
-        .struct_size = sizeof(kry_op_table), .kind = text, .apply = jacobi_apply,        \
-        .apply_transpose = jacobi_apply, .as_diagonal = jacobi_as_diagonal,              \
-        .update = jacobi_update, .describe = jacobi_describe, .destroy = jacobi_destroy, \
+#define TABLE(text)                                                               \
+    {                                                                             \
+        .struct_size = sizeof(kry_op_table), .kind = text, .apply = jacobi_apply, \
+        .apply_transpose = jacobi_apply, .as_diagonal = jacobi_as_diagonal,       \
+        .describe = jacobi_describe, .destroy = jacobi_destroy,                   \
     }
 static const kry_op_table tables[] = { TABLE("jacobi"), TABLE("columns") };
 #undef TABLE
 
-static const kryi_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar };
+static const kryi_op_fused jacobi_fused = { .as_scalar = jacobi_as_scalar,
+                                            .renew = invert_diagonal };
 
 /* given: what its diagonal matrix is made of */
 static kry_status create_with(const kry_op *A, const jacobi *given, kry_op **out)

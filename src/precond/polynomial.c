@@ -129,13 +129,11 @@ static kry_status polynomial_apply(void *self, double alpha, const kry_vec *x, d
     return kryi_op_apply_by(polynomial_run, self, alpha, x, beta, y);
 }
 
-static kry_status polynomial_update(void *self, const void *values)
+static kry_status polynomial_renew(void *self)
 {
     polynomial *M = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
-          M->omega > 0 ? "neumann" : "chebyshev");
     TRY(kryi_relaxer_update(&M->sweep));
     if (!M->omega) TRY(find_interval(M));
 done:
@@ -168,12 +166,12 @@ static void polynomial_destroy(void *self)
 #define TABLE(name)                                                                   \
     {                                                                                 \
         .struct_size = sizeof(kry_op_table), .kind = name, .apply = polynomial_apply, \
-        .apply_block = polynomial_apply, .update = polynomial_update,                 \
-        .describe = polynomial_describe, .destroy = polynomial_destroy,               \
-        .apply_dots = polynomial_apply_dots                                           \
+        .apply_block = polynomial_apply, .describe = polynomial_describe,             \
+        .destroy = polynomial_destroy, .apply_dots = polynomial_apply_dots            \
     }
 static const kry_op_table neumann_table = TABLE("neumann"), chebyshev_table = TABLE("chebyshev");
-static const kryi_op_fused polynomial_fused = { .as_polynomial = polynomial_as_polynomial };
+static const kryi_op_fused polynomial_fused = { .as_polynomial = polynomial_as_polynomial,
+                                                .renew = polynomial_renew };
 
 /* given: degree, and omega or the interval. */
 static kry_status create(const char *who, const kry_op *A, const polynomial *given, kry_op **out)

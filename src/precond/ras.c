@@ -299,13 +299,12 @@ done:
 }
 
 /* The sub-domains stay. */
-static kry_status ras_update(void *self, const void *values)
+static kry_status ras_renew(void *self)
 {
     ras *M = self;
     kry_status st = KRY_OK;
     kryi_csr R = { 0 }, B = { 0 };
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: 'ras' takes no values");
     TRY(read_rows(M, &R));
     TRY(overlap_expand(&M->o, &R, &B));
     TRY(kryi_csr_convert(&B, M->A->shape.type));
@@ -352,7 +351,6 @@ static const kry_op_table ras_table = {
     .kind = "ras",
     .apply = ras_apply,
     .apply_block = ras_apply,
-    .update = ras_update,
     .describe = ras_describe,
     .destroy = ras_destroy,
 };
@@ -360,7 +358,7 @@ static const kry_op_table ras_table = {
 /* Each sub-domain gives back its own rows alone, of what it made of its overlap, too. */
 static bool is_unsymmetric(const void *self) { return ((const ras *)self)->overlap > 0; }
 
-static const kryi_op_fused ras_fused = { .is_unsymmetric = is_unsymmetric };
+static const kryi_op_fused ras_fused = { .is_unsymmetric = is_unsymmetric, .renew = ras_renew };
 
 static kry_status check(const kry_op *A, const void *params)
 {

@@ -257,14 +257,12 @@ static void name_variant(triangles *M)
 }
 
 /* The old parts stay until the new ones are whole. */
-static kry_status triangles_update(void *self, const void *values)
+static kry_status triangles_renew(void *self)
 {
     triangles *M = self;
     kry_status st = KRY_OK;
     parts next;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: '%s' takes no values",
-          M->form.ssor_ai ? "ssor-ai" : "ip");
     TRY(make_parts(M->A, &M->form, &next));
     release_parts(&M->parts);
     M->parts = next;
@@ -301,14 +299,15 @@ static void triangles_destroy(void *self)
 }
 
 /* Two tables that differ in the name. */
-#define TABLE(name)                                                                               \
-    {                                                                                             \
-        .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply,              \
-        .apply_block = triangles_apply, .apply_transpose = triangles_apply,                       \
-        .update = triangles_update, .describe = triangles_describe, .destroy = triangles_destroy, \
+#define TABLE(name)                                                                  \
+    {                                                                                \
+        .struct_size = sizeof(kry_op_table), .kind = name, .apply = triangles_apply, \
+        .apply_block = triangles_apply, .apply_transpose = triangles_apply,          \
+        .describe = triangles_describe, .destroy = triangles_destroy,                \
     }
 static const kry_op_table ip_table = TABLE("ip"), ssor_ai_table = TABLE("ssor-ai");
-static const kryi_op_fused triangles_fused = { .as_factors = triangles_as_factors };
+static const kryi_op_fused triangles_fused = { .as_factors = triangles_as_factors,
+                                               .renew = triangles_renew };
 
 kry_status kryi_triangles_create(const kry_op *A, const kryi_triangles_form *form, kry_op **out)
 {

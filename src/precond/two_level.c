@@ -66,12 +66,11 @@ done:
     return st;
 }
 
-static kry_status two_level_update(void *self, const void *values)
+static kry_status two_level_renew(void *self)
 {
     two_level *T = self;
     kry_status st = KRY_OK;
 
-    CHECK(!values, KRY_ERR_ARGUMENT, "kry_op_update: deflation takes no values");
     if (T->M) TRY(kry_op_update(T->M, NULL));
     TRY(kry_op_update(T->D_op, NULL));
     TRY(find_scale(T));
@@ -191,7 +190,6 @@ static const kry_op_table precond_table = {
     .apply = two_level_apply,
     .apply_block = two_level_apply,
     .apply_dots = two_level_dots,
-    .update = two_level_update,
     .describe = two_level_describe,
     .destroy = two_level_destroy,
 };
@@ -199,6 +197,7 @@ static const kry_op_table precond_table = {
 static kry_status create(const kry_op_table *table, const kry_op *D, const kry_op *M,
                          const kry_op_shape *shape, kry_op **out)
 {
+    static const kryi_op_fused fused[] = { [true] = { .renew = two_level_renew } };
     kry_status st = KRY_OK;
     two_level *T = NULL;
 
@@ -212,7 +211,7 @@ static kry_status create(const kry_op_table *table, const kry_op *D, const kry_o
     TRY(kry_sum_create(D->dev, 2, &T->sum));
     if (T->balances) TRY(kry_vec_create(D->dev, shape->type, shape->rows, 1, &T->t));
     if (table == &precond_table) TRY(find_scale(T));
-    TRY(kry_op_create(D->dev, table, T, shape, out));
+    TRY(kryi_op_create_fused(D->dev, table, &fused[table == &precond_table], T, shape, out));
     T = NULL;
 done:
     two_level_destroy(T);
