@@ -147,9 +147,9 @@ static double seconds_of_factors(const survey *s, const kryi_factor_cost *cost)
 
 static kryi_factor_kind kind_of(const survey *s)
 {
-    return s->positive                            ? KRY_FACTOR_POSITIVE
-           : s->symmetric && !s->zero_on_diagonal ? KRY_FACTOR_SYMMETRIC
-                                                  : KRY_FACTOR_GENERAL;
+    return s->positive    ? KRY_FACTOR_POSITIVE
+           : s->symmetric ? KRY_FACTOR_SYMMETRIC
+                          : KRY_FACTOR_GENERAL;
 }
 
 /* The ordering of the direct solver says what its factors cost; but it takes longer than a few iterations. rows: A's

@@ -3,14 +3,16 @@
  * status becomes ours.
  *
  *   P A P' = L L' of a positive definite A,  L D L' of any symmetric one, without pivoting
+ *   P (A + E) P' = L D L' where a_ii is 0: e_ii is 2^-27 of the row's largest entry, of the sign that its neighbours bring there
  *
  * Ordering    approximate minimum degree, once
  * Factors     simplicial; supernodal ones L L', where CHOLMOD expects them to be faster, are under the GPL: in builds with
  *             gpl=true alone
  * Breakdown   a pivot that is roundoff. L D L' of an indefinite A has no bound for its growth: whoever takes it looks at a
- *             residual (factor.c)
+ *             residual (factor.c), and refines what E changed
  * Source      Y. Chen, T. A. Davis, W. W. Hager, S. Rajamanickam, Algorithm 887: CHOLMOD,
- * supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008)
+ *             supernodal sparse Cholesky factorization and update/downdate, ACM TOMS 35 (2008). E: R. J. Vanderbei,
+ *             Symmetric quasidefinite matrices, SIAM J. Optim. 5 (1995), doi:10.1137/0805005
  */
 #include "precond/coarse.h"
 #include "precond/factor.h"
@@ -98,6 +100,20 @@ done:
     return st;
 }
 
+/* What stands for a zero at (i, i): elimination of the neighbours j brings - a_ij^2 / a_jj there. */
+static double stand_in(const kryi_csr *E, int64_t i)
+{
+    const double *val = E->val;
+    double most = 0, brought = 0;
+
+    for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1]; e++) {
+        const double neighbour = kryi_csr_entry(E, E->col[e], E->col[e]);
+        most = fmax(most, fabs(val[e]));
+        brought -= neighbour > 0 ? fabs(val[e]) : neighbour < 0 ? -fabs(val[e]) : 0;
+    }
+    return copysign(ldexp(most, -27), brought > 0 ? 1 : -1);
+}
+
 /* Row j of E from its diagonal on is column j of the lower triangle. */
 static void fill(const factor *f, const kryi_csr *E, const cholmod_sparse *lower)
 {
@@ -107,8 +123,9 @@ static void fill(const factor *f, const kryi_csr *E, const cholmod_sparse *lower
 
     for (int64_t j = 0; j < f->n; j++) {
         p[j] = used;
+        if (kryi_csr_entry(E, j, j) == 0) row[used] = (int)j, val[used++] = stand_in(E, j);
         for (int64_t e = E->row_ptr[j]; e < E->row_ptr[j + 1]; e++) {
-            if (E->col[e] < j || E->col[e] >= f->n) continue;
+            if (E->col[e] < j || E->col[e] >= f->n || (E->col[e] == j && from[e] == 0)) continue;
             row[used] = E->col[e], val[used++] = from[e];
         }
     }
@@ -119,7 +136,7 @@ static void fill(const factor *f, const kryi_csr *E, const cholmod_sparse *lower
 static kry_status copy_lower(factor *f, const kryi_csr *E, cholmod_sparse **lower)
 {
     kry_status st = KRY_OK;
-    const size_t n = (size_t)f->n, nnz = (size_t)E->row_ptr[f->n];
+    const size_t n = (size_t)f->n, nnz = (size_t)E->row_ptr[f->n] + n;
 
     *lower = cholmod_allocate_sparse(n, n, nnz, 1, 1, -1, CHOLMOD_REAL, &f->common);
     TRY(check(f, "cholmod_allocate_sparse"));
@@ -136,8 +153,8 @@ static kry_status order(const kryi_csr *E, int64_t n, bool definite, factor **ma
     cholmod_sparse *lower = NULL;
     int64_t nnz = E->row_ptr[n];
 
-    CHECK(nnz < INT32_MAX, KRY_ERR_UNSUPPORTED, "a matrix of %lld entries is too large for CHOLMOD",
-          (long long)nnz);
+    CHECK(nnz + n < INT32_MAX, KRY_ERR_UNSUPPORTED,
+          "a matrix of %lld entries is too large for CHOLMOD", (long long)nnz);
     TRY(kryi_alloc(1, sizeof *f, &f));
     f->n = n;
     start(&f->common, definite);

@@ -52,8 +52,6 @@ static kry_status look(const kryi_csr *A, kryi_factor_kind *kind)
     *kind = found.what == KRY_FOUND_ASYMMETRIC || found.zero_rows ? KRY_FACTOR_GENERAL
             : found.what == KRY_FOUND_NOT_POSITIVE                ? KRY_FACTOR_SYMMETRIC
                                                                   : KRY_FACTOR_POSITIVE;
-    for (int64_t i = 0; i < A->rows && *kind == KRY_FACTOR_SYMMETRIC; i++)
-        if (kryi_csr_entry(A, i, i) == 0) *kind = KRY_FACTOR_GENERAL;
 done:
     return st;
 }
@@ -91,7 +89,7 @@ static kry_status analyse_by(const char *who, size_t at, const kryi_csr *A, kryi
           "neither (docs/start.md)",
           who);
     CHECK(engine, KRY_ERR_UNSUPPORTED,
-          "%s: the matrix is not symmetric with a diagonal that its factors could begin with: a "
+          "%s: the matrix is not symmetric, or its factors without pivoting are of no use: a "
           "direct solver needs KLU of SuiteSparse for it, which this build of kry does not have "
           "(docs/start.md); take method=bicgstab, gmres or minres",
           who);
@@ -147,28 +145,42 @@ static double norm_of(const kryi_csr *A, double *sums)
     return most;
 }
 
-/* Whether the factors solve a system so well that refinement does the rest: with numbers b = 1, -1 or 1, -1, ... by a hash,
- * max |b - A x| against max |A| |x| + |b|. x, b: room for n numbers */
-static kry_status probe(const kryi_factor *F, const kryi_csr *A, double *x, double *b, bool *works)
+/* r := b - A x and *worst := max |r|; *scale := max |A| |x| + |b|. b is in [-1, 1), by a hash. */
+static void probe_residual(const kryi_csr *A, const double *x, double *r, double *worst,
+                           double *scale)
 {
-    const double enough = 1e-10;
-    kry_status st = KRY_OK;
     const double *val = A->val;
-    double worst = 0, scale = 0;
 
-    for (int64_t i = 0; i < A->rows; i++)
-        x[i] = b[i] = (uint32_t)i * UINT32_C(2654435761) >> 31 ? -1 : 1;
-    TRY(F->engine->solve(F->self, F->numbers, x, false));
+    *worst = *scale = 0;
     for (int64_t i = 0; i < A->rows; i++) {
-        double r = b[i], size = 1;
+        double size = 1;
+        r[i] = ldexp((double)((uint32_t)(i + 1) * UINT32_C(2654435761)), -31) - 1;
         for (int64_t e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
-            r -= val[e] * x[A->col[e]];
+            r[i] -= val[e] * x[A->col[e]];
             size += fabs(val[e] * x[A->col[e]]);
         }
-        if (!(fabs(r) <= worst)) worst = fabs(r); /* NaN stays */
-        scale = fmax(scale, size);
+        if (!(fabs(r[i]) <= *worst)) *worst = fabs(r[i]); /* NaN stays */
+        *scale = fmax(*scale, size);
     }
-    *works = worst <= enough * scale;
+}
+
+/* Whether the factors solve a system so well that refinement does the rest: a few steps of it do. x, r: room for n numbers */
+static kry_status probe(const kryi_factor *F, const kryi_csr *A, double *x, double *r, bool *works)
+{
+    enum { STEPS = 4 };
+    const double enough = 1e-10;
+    kry_status st = KRY_OK;
+    double worst, scale;
+
+    *works = false;
+    memset(x, 0, (size_t)A->rows * sizeof *x);
+    probe_residual(A, x, r, &worst, &scale);
+    for (int k = 0; k < STEPS && !*works && isfinite(worst); k++) {
+        TRY(F->engine->solve(F->self, F->numbers, r, false));
+        for (int64_t i = 0; i < A->rows; i++) x[i] += r[i];
+        probe_residual(A, x, r, &worst, &scale);
+        *works = worst <= enough * scale;
+    }
 done:
     return st;
 }
@@ -178,24 +190,24 @@ static kry_status factor_by(const char *who, const kryi_csr *A, double most, kry
                             bool *other)
 {
     kry_status st = KRY_OK;
-    double *x = NULL, *b = NULL;
+    double *x = NULL, *r = NULL;
     const size_t at = number_of(F);
     bool works = true;
 
     *other = false;
     TRY(check_memory(who, A, most, F));
     TRY(kryi_alloc((size_t)A->rows, sizeof *x, &x));
-    TRY(kryi_alloc((size_t)A->rows, sizeof *b, &b));
+    TRY(kryi_alloc((size_t)A->rows, sizeof *r, &r));
     F->norm = norm_of(A, x);
     st = F->engine->factor(F->self, A, most, &F->numbers);
     *other = st == KRY_ERR_SINGULAR && engines[at].least > KRY_FACTOR_GENERAL;
     if (*other) st = KRY_OK;
     TRY(told(who, st));
     if (!*other) F->bytes = F->engine->bytes(F->self, F->numbers);
-    if (!*other && !engines[at].pivots) TRY(probe(F, A, x, b, &works));
+    if (!*other && !engines[at].pivots) TRY(probe(F, A, x, r, &works));
     *other |= !works;
 done:
-    free(x), free(b);
+    free(x), free(r);
     return st;
 }
 

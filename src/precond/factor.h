@@ -15,7 +15,7 @@ typedef struct kryi_factor_cost {
 /* The kinds of factors that a matrix may have. */
 typedef enum kryi_factor_kind {
     KRY_FACTOR_GENERAL,
-    KRY_FACTOR_SYMMETRIC, /* with no zero on the diagonal */
+    KRY_FACTOR_SYMMETRIC, /* with an entry in each row */
     KRY_FACTOR_POSITIVE   /* symmetric, with a positive diagonal */
 } kryi_factor_kind;
 

@@ -94,17 +94,16 @@ static void solve__of_every_kind(void **state)
         }
     }
     const chain definite = chain_of(64, 2.5, 2.5), indefinite = chain_of(64, 0.55, 0.55),
-                growing = chain_of(64, 1e-12, 1e-12), general = chain_with(64, -1.5, 2.8, -0.5);
+                general = chain_with(64, -1.5, 2.8, -0.5);
 #ifdef KRY_GPL
     check_engine(type, &definite, LDL ? "Cholesky, CHOLMOD" : lu_name);
 #else
     check_engine(type, &definite, LDL ? "L D L', CHOLMOD" : lu_name);
 #endif
     if (LDL || LU) check_engine(type, &indefinite, LDL ? "L D L', CHOLMOD" : lu_name);
-    if (LU) {
-        check_engine(type, &growing, lu_name); /* without pivoting nothing but roundoff is left */
+    if (LU)
         check_engine(type, &general, lu_name);
-    } else
+    else
         check_refused(type, &general);
 }
 
@@ -287,6 +286,37 @@ static void factor_numbers__refuses(void **state)
     }
 }
 
+/* Symmetric and full, with next to nothing on the diagonal: without pivoting nothing but roundoff is left. */
+static kryi_csr full_of_small_pivots(int64_t n)
+{
+    kryi_csr A;
+
+    OK(kryi_csr_create(n, n, KRY_F64, n * n, &A));
+    double *val = A.val;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            A.col[i * n + j] = (int32_t)j;
+            val[i * n + j] = i == j ? 1e-18 : j < i ? val[j * n + i] : random_number(KRY_F64);
+        }
+        A.row_ptr[i + 1] = (i + 1) * n;
+    }
+    return A;
+}
+
+static void factor_numbers__goes_on_with_pivots(void **state)
+{
+    (void)state;
+    kryi_factor F;
+    NEEDS_LU();
+
+    kryi_csr A = full_of_small_pivots(12);
+    OK(kryi_factor_analyse("who", &A, &F));
+    OK(kryi_factor_numbers("who", &A, 0, &F));
+    assert_string_equal(F.engine->name, lu_name);
+    kryi_factor_release(&F);
+    kryi_csr_release(&A);
+}
+
 /* A matrix of n rows with some entries in each, of which some are found in the transversal alone. */
 static kryi_csr random_sparse(int64_t n, double *dense)
 {
@@ -376,6 +406,96 @@ static void factor_solve__against_elimination(void **state)
     }
 }
 
+/* A saddle point in a random order: n rows with a diagonal, coupled along a chain, and m constraints of three entries each,
+ * the last one equal to the first if it is to be singular. dense: (n + m)^2 numbers */
+static kryi_csr saddle_point(int64_t n, int64_t m, bool singular, double *dense)
+{
+    const int64_t N = n + m;
+    int64_t place[64], nnz = 0;
+    kryi_csr A;
+
+    for (int64_t i = 0; i < N; i++) {
+        const int64_t j = (int64_t)random_below((int)i + 1);
+        place[i] = place[j], place[j] = i;
+    }
+    memset(dense, 0, (size_t)(N * N) * sizeof *dense);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t p = place[i], q = place[i + 1 < n ? i + 1 : 0];
+        dense[p * N + p] = 3 + random_number(KRY_F64);
+        if (i + 1 < n) dense[p * N + q] = dense[q * N + p] = random_number(KRY_F64);
+    }
+    for (int64_t k = 0; k < m; k++)
+        for (int64_t j = 0; j < 3; j++) {
+            const int64_t p = place[n + k], q = place[(2 * (singular ? k % (m - 1) : k) + j) % n];
+            dense[p * N + q] = dense[q * N + p] =
+                singular ? (double)(j + 1) : (double)(j == 0) + 0.25 * random_number(KRY_F64);
+        }
+    OK(kryi_csr_create(N, N, KRY_F64, N * N, &A));
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t j = 0; j < N; j++)
+            if (dense[i * N + j] != 0)
+                A.col[nnz] = (int32_t)j, ((double *)A.val)[nnz++] = dense[i * N + j];
+        A.row_ptr[i + 1] = nnz;
+    }
+    return A;
+}
+
+/* Zeros on the diagonal, wherever they stand: refined solutions against elimination, by L D L' where there is CHOLMOD. */
+static void factor_solve__of_saddle_points(void **state)
+{
+    (void)state;
+    enum { MOST_ROWS = 50, STEPS = 4 };
+    static const int64_t sizes[][2] = { { 3, 1 }, { 8, 3 }, { 33, 15 } };
+    double dense[MOST_ROWS * MOST_ROWS], b[MOST_ROWS], x[MOST_ROWS], r[MOST_ROWS];
+    long double A[MOST_ROWS * MOST_ROWS], B[MOST_ROWS * MOST_ROWS];
+    NEEDS_LDL();
+
+    for (size_t k = 0; k < 5 * COUNT(sizes); k++) {
+        const int64_t n = sizes[k / 5][0], m = sizes[k / 5][1], N = n + m;
+        kryi_csr S = saddle_point(n, m, false, dense);
+        kryi_factor F;
+        for (int64_t i = 0; i < N * N; i++) A[i] = dense[i];
+        invert(N, A, B);
+        for (int64_t i = 0; i < N; i++) b[i] = random_number(KRY_F64), x[i] = 0;
+        OK(kryi_factor_analyse("who", &S, &F));
+        OK(kryi_factor_numbers("who", &S, 0, &F));
+        if (LDL) assert_string_equal(F.engine->name, "L D L', CHOLMOD");
+        for (int step = 0; step < STEPS; step++) {
+            for (int64_t i = 0; i < N; i++) {
+                r[i] = b[i];
+                for (int64_t j = 0; j < N; j++) r[i] -= dense[i * N + j] * x[j];
+            }
+            OK(kryi_factor_solve(&F, r));
+            for (int64_t i = 0; i < N; i++) x[i] += r[i];
+        }
+        for (int64_t i = 0; i < N; i++) {
+            long double want = 0, size = 0;
+            for (int64_t j = 0; j < N; j++)
+                want += B[i * N + j] * b[j], size += fabsl(B[i * N + j]);
+            NEAR(x[i], (double)want, 1e-12 * (double)size, "row %lld of %lld", (long long)i,
+                 (long long)N);
+        }
+        kryi_factor_release(&F);
+        kryi_csr_release(&S);
+    }
+}
+
+/* Two equal constraints: a small number in place of a zero makes no regular matrix of it. */
+static void factor_numbers__refuses_singular_saddle_points(void **state)
+{
+    (void)state;
+    double dense[28 * 28];
+    kryi_factor F;
+    NEEDS_LDL();
+
+    kryi_csr S = saddle_point(20, 8, true, dense);
+    OK(kryi_factor_analyse("who", &S, &F));
+    const kry_status st = kryi_factor_numbers("who", &S, 0, &F);
+    assert_int_equal(st, LU ? KRY_ERR_SINGULAR : KRY_ERR_UNSUPPORTED);
+    kryi_factor_release(&F);
+    kryi_csr_release(&S);
+}
+
 /* Pivots fill far more than the ordering counts: whoever sets a limit hears of it. */
 static void factor_numbers__keeps_to_the_bytes(void **state)
 {
@@ -416,12 +536,15 @@ static void factor_numbers__keeps_to_the_bytes(void **state)
 static void fault__every_request(void **state)
 {
     (void)state;
-    chain cases[] = { chain_of(50, 2.5, 2.5), chain_of(50, 0.55, 0.55), chain_of(50, 1e-12, 1e-12),
-                      chain_with(50, -1.5, 2.8, -0.5) };
+    chain chains[] = { chain_of(50, 2.5, 2.5), chain_of(50, 0.55, 0.55),
+                       chain_with(50, -1.5, 2.8, -0.5) };
+    kryi_csr full = full_of_small_pivots(50);
+    const kryi_csr cases[] = { sparse_of(&chains[0]), sparse_of(&chains[1]), sparse_of(&chains[2]),
+                               full };
     NEEDS_LU();
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        kryi_csr A = sparse_of(&cases[i]);
+        const kryi_csr A = cases[i];
         int requests = 0;
         of_suitesparse = 0;
         EACH_REQUEST(k)
@@ -447,6 +570,7 @@ static void fault__every_request(void **state)
         }
         assert_true(of_suitesparse > 20);
     }
+    kryi_csr_release(&full);
 }
 
 /* The factors are those of before, to the bit. x: A^-1 b by them */
@@ -478,7 +602,7 @@ static chain singular_like(const chain *c, int64_t at, bool skew)
 static void factor_numbers__keeps_what_there_is(void **state)
 {
     (void)state;
-    chain cases[] = { chain_of(50, 2.5, 2.5), chain_of(50, 0.55, 0.55), chain_of(50, 1e-12, 1e-12),
+    chain cases[] = { chain_of(50, 2.5, 2.5), chain_of(50, 0.55, 0.55), chain_of(50, 1e-18, 1e-18),
                       chain_with(50, -1.5, 2.8, -0.5) };
     NEEDS_LDL();
 
@@ -609,7 +733,10 @@ int main(void)
         BOTH(create__names_what_is_singular),
         BOTH(create__refuses),
         cmocka_unit_test(factor_numbers__refuses),
+        cmocka_unit_test(factor_numbers__goes_on_with_pivots),
         cmocka_unit_test(factor_solve__against_elimination),
+        cmocka_unit_test(factor_solve__of_saddle_points),
+        cmocka_unit_test(factor_numbers__refuses_singular_saddle_points),
         cmocka_unit_test(factor_numbers__keeps_to_the_bytes),
         cmocka_unit_test(fault__every_request),
         BOTH(describe__tells_the_condition),
