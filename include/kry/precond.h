@@ -298,7 +298,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_ras_create(const kry_op *A, const kry_ras_
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE], chebyshev[:DEGREE],
  * fsai[:POWER], mg[:SETTING,...], amg[:SETTING,...], block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW],
  * block-ilu[:ROWS], ilu0, ilu[:LEVEL][,HOW] (LEVEL of fill; HOW: rows, levels, sweeps or isai, see kry_trisolve),
- * ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic or jacobi, by rules that docs/choosing.md
+ * ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic, fsai or jacobi, by rules that docs/choosing.md
  * lists; kry_op_info.chosen of M says why.
  * Behind the colon may stand any parameters of the constructor by name, "chebyshev:degree=6,ratio=30":
  * kry_precond_setting (words.h) lists them.

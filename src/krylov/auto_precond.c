@@ -69,6 +69,13 @@ static bool is_dominant(const kryi_csr *A, const double *d)
     return true;
 }
 
+/* What suits couplings of both signs: factors of blocks where a core takes one row after the other, approximate inverses where
+ * thousands of work-items want rows at a time. */
+static choice one_level(const kry_device *dev, const char *why)
+{
+    return (choice){ dev->info.cpu_kernels ? "block-ic" : "fsai", why };
+}
+
 static kry_status inspect_rows(const kry_op *A, const kryi_csr *rows, double *d, choice *c)
 {
     const double bearable = 50; /* iterations that take less time than a hierarchy, or a factor */
@@ -83,7 +90,7 @@ static kry_status inspect_rows(const kry_op *A, const kryi_csr *rows, double *d,
     else if (kryi_matrix_block(A) > 1 || A->near_null_space)
         *c = (choice){ "amg", "its nodes have several unknowns, or its near null space is known" };
     else
-        *c = (choice){ "block-ic", "couplings are positive, or larger than the diagonal" };
+        *c = one_level(A->dev, "couplings are positive, or larger than the diagonal");
 done:
     return st;
 }
@@ -143,7 +150,7 @@ kry_status kryi_precond_auto(const kry_op *A, bool single, kry_op **M)
     for (;;) {
         st = kryi_precond_create(A, c.word, single, M);
         if (!is_refusal(st) || !strcmp(c.word, "jacobi")) break;
-        c = !strcmp(c.word, "amg") ? (choice){ "block-ic", "multigrid refuses the matrix" }
+        c = !strcmp(c.word, "amg") ? one_level(A->dev, "multigrid refuses the matrix")
                                    : (choice){ "jacobi", "the others refuse the matrix" };
     }
     TRY(st);

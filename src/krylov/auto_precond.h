@@ -9,7 +9,7 @@
 kry_status kryi_precond_create(const kry_op *A, const char *name, bool single, kry_op **M);
 
 /*
- * M := the preconditioner that suits A by rules that docs/choosing.md lists: mg, amg, block-ic or jacobi.
+ * M := the preconditioner that suits A by rules that docs/choosing.md lists: mg, amg, block-ic, fsai or jacobi.
  * kry_op_info.chosen of M says why. single: a cycle of multigrid may work in single. Waits.
  *
  * Cost     12 products on the host, and what M costs

@@ -44,7 +44,7 @@ static const struct precond {
       .how = &kryi_amg_precond },
     { KRY_WORD("ras", WHOLE, "[:OVERLAP]", "incomplete factors of sub-domains that overlap"),
       .how = &kryi_ras_precond, .number = "overlap", .overlap = "1" },
-    { KRY_WORD("auto", PLAIN, "", "mg, amg, block-ic or jacobi, by a look at the matrix") },
+    { KRY_WORD("auto", PLAIN, "", "mg, amg, block-ic, fsai or jacobi, by a look at the matrix") },
     { KRY_WORD("block-ic", WHOLE, "[:ROWS]", "incomplete Cholesky factors of blocks"),
       .how = &kryi_block_ic_precond, .number = "rows" },
     { KRY_WORD("ic", WHOLE, "[:ROWS]", "the same as block-ic"), .how = &kryi_block_ic_precond,
