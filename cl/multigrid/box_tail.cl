@@ -1,5 +1,5 @@
 // box_tail.cl - a cycle of multigrid from a small level on, down to the coarsest one and up again, in one launch
-// of one group. Host: src/mg/box_family.c. box.clh says how stencils lie, transfer.clh how weights do.
+// of one group. Host: src/mg/box_tail.c. box.clh says how stencils lie, transfer.clh how weights do.
 //
 // plan     PLAN_WORDS numbers of each level: see below
 // numbers  of all levels: stencils, weights, smoothing steps
@@ -13,7 +13,7 @@
 
 #ifndef KRY_CPU
 
-// As in src/mg/box_family.c. Behind PLAN_ALIKE: where something begins in `numbers`, then in `room`.
+// As in src/mg/box_tail.c. Behind PLAN_ALIKE: where something begins in `numbers`, then in `room`.
 enum {
     PLAN_SIZE, // 3
     PLAN_WRAPS = 3,

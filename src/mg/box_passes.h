@@ -16,4 +16,15 @@ kry_status kryi_box_passes_create(const kry_op *A, const kry_op *P, int steps, b
                                   kryi_box_passes **out);
 void kryi_box_passes_release(kryi_box_passes **p);
 
+/* ---- box_tail.c ---- */
+
+typedef struct kryi_box_tail kryi_box_tail;
+/* A tail of H, whose coarser levels are boxes, without their numbers. *out NULL: there is none, because no level
+ * but the coarsest is small enough for a single group, the coarsest has no dense inverse, the cycle is no V or
+ * the device has no kernel for it. H has to outlive it. */
+kry_status kryi_box_tail_create(const kryi_hierarchy *H, kryi_box_tail **out);
+void kryi_box_tail_release(kryi_box_tail **t);
+/* *tail := t, with the numbers that the levels have now. Waits. */
+kry_status kryi_box_tail_settle(kryi_box_tail *t, kryi_tail *tail);
+
 #endif
