@@ -395,15 +395,17 @@ class Solver(LinearOperator):
             turned = A.calls.A.T
         else:
             A = entries(A)
-            if self._turned is None:  # which entries of A those of its transpose are
-                self._turned = scipy.sparse.csr_array((np.arange(A.nnz), A.indices, A.indptr), shape=A.shape).T.tocsr()
-            turned = self._turned.copy()
-            turned.data = A.data[turned.data]
-            if M is None and all(np.array_equal(getattr(A, part), getattr(turned, part)) for part in ('indptr', 'indices', 'data')):
+            if self._turned is None:  # which entries of A those of its transpose are, and whether these stand at the places of A's
+                turned = scipy.sparse.csr_array((np.arange(A.nnz), A.indices, A.indptr), shape=A.shape).T.tocsr()
+                self._turned = turned, all(map(np.array_equal, (A.indptr, A.indices), (turned.indptr, turned.indices)))
+            places, alike = self._turned
+            values = A.data[places.data]
+            if M is None and alike and np.array_equal(A.data, values):
                 return None
             if M is None and self._reverse is not None:
-                self._reverse.update(turned.data)
+                self._reverse.update(values)
                 return self._reverse
+            turned = scipy.sparse.csr_array((values, places.indices, places.indptr), shape=places.shape)
         M = M._transposed() if isinstance(M, Solver) else M.T if hasattr(M, 'T') else M
         return Solver(turned, M=M, device=self.device, dtype=self._type, **self._words)
 

@@ -41,10 +41,10 @@ class Kept:
                 not np.array_equal(kept.indices, A.indices)):
             self._solver = self._matrix = None  # before there is another one
             self._solver = Solver(A, **self._words)
+            self._matrix = A.copy()  # programs write over theirs
         elif not np.array_equal(kept.data, A.data):
             self._matrix = None  # should numbers be refused, the next ones are for a solver of their own
-            self._solver.update(A)
-        else:
-            return self._solver
-        self._matrix = A.copy()  # programs write over theirs
+            self._solver.update(A.data)
+            kept.data[:] = A.data
+            self._matrix = kept
         return self._solver
