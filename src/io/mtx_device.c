@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Convert the numbers of a file to `type`. *out is val itself for double, else a new array in *owned. */
-static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, const double *val,
-                          int64_t count, const void **out, float **owned)
+kry_status kryi_mtx_convert(const char *func, kry_type type, const kry_mtx *mtx, const double *val,
+                            int64_t count, const void **out, float **owned)
 {
     kry_status st = KRY_OK;
     *out = val;
@@ -19,7 +18,7 @@ static kry_status convert(const char *func, kry_type type, const kry_mtx *mtx, c
     for (int64_t e = 0; e < count; e++) {
         (*owned)[e] = (float)val[e];
         if (isfinite((*owned)[e]) || !isfinite(val[e])) continue;
-        CHECK(mtx->row && val == mtx->val, KRY_ERR_ARGUMENT,
+        CHECK(mtx && mtx->row && val == mtx->val, KRY_ERR_ARGUMENT,
               "%s: entry %lld, %g, is too large for single precision", func, (long long)e, val[e]);
         CHECK(false, KRY_ERR_ARGUMENT,
               "%s: row %lld, column %lld: %g is too large for single precision" COUNTED, func,
@@ -69,7 +68,7 @@ kry_status kry_mtx_matrix(kry_device *device, kry_type type, const kry_mtx *mtx,
     TAKE_PARAMS(params, p, "kry_mtx_matrix", "KRY_MATRIX");
     p.storage = storage[mtx->symmetry];
     if (mtx->symmetry == KRY_MTX_SYMMETRIC) p.traits |= KRY_SYMMETRIC;
-    TRY(convert("kry_mtx_matrix", type, mtx, mtx->val, mtx->nnz, &val, &owned));
+    TRY(kryi_mtx_convert("kry_mtx_matrix", type, mtx, mtx->val, mtx->nnz, &val, &owned));
     if (mtx->array) TRY(array_places(mtx, &row, &col));
     TRY(kry_coo_create(device, type, mtx->rows, mtx->cols, mtx->nnz, mtx->array ? row : mtx->row,
                        mtx->array ? col : mtx->col, val, &p, op));
@@ -120,8 +119,8 @@ kry_status kry_mtx_vec(kry_device *device, kry_type type, const kry_mtx *mtx, kr
           "kry_mtx_vec: a dense block of %lld by %lld", (long long)mtx->rows, (long long)mtx->cols);
     TRY(kry_vec_create(device, type, mtx->rows, mtx->cols, &v));
     if (!mtx->array) TRY(scatter(mtx, &block));
-    TRY(convert("kry_mtx_vec", type, mtx, mtx->array ? mtx->val : block, mtx->rows * mtx->cols,
-                &val, &owned));
+    TRY(kryi_mtx_convert("kry_mtx_vec", type, mtx, mtx->array ? mtx->val : block,
+                         mtx->rows * mtx->cols, &val, &owned));
     TRY(kry_vec_write(v, val));
     *vec = v;
     v = NULL;
@@ -154,27 +153,6 @@ done:
     st = kryi_team_leave(device, st);
     if (st < 0) kry_op_release(op);
     kry_share_release(&share);
-    kry_mtx_release(&mtx);
-    return st;
-}
-
-kry_status kry_mtx_read_vec(kry_device *device, kry_type type, const char *path, kry_vec **vec)
-{
-    kry_status st = KRY_OK;
-    kry_mtx *mtx = NULL;
-
-    kryi_team_enter(device, "kry_mtx_read_vec", NULL);
-    if (vec) *vec = NULL;
-    TRY(GIVEN(vec, device, path));
-    if (kry_team_is_ranks(device)) {
-        TRY(kryi_share_read_vec(device, type, path, vec));
-    } else {
-        TRY(kry_mtx_read(path, &mtx));
-        TRY(kry_mtx_vec(device, type, mtx, vec));
-    }
-done:
-    st = kryi_team_leave(device, st);
-    if (st < 0) kry_vec_release(vec);
     kry_mtx_release(&mtx);
     return st;
 }

@@ -297,25 +297,6 @@ void kry_share_release(kry_share **share)
     free(S);
 }
 
-/* Numbers in `type`: val itself for double, else a new array in *owned. */
-static kry_status convert(const char *who, kry_type type, const double *val, int64_t count,
-                          const void **out, float **owned)
-{
-    kry_status st = KRY_OK;
-
-    *out = val;
-    if (type == KRY_F64) return KRY_OK;
-    TRY(kryi_alloc((size_t)count, sizeof **owned, owned));
-    for (int64_t k = 0; k < count; k++) {
-        (*owned)[k] = (float)val[k];
-        CHECK(isfinite((*owned)[k]), KRY_ERR_ARGUMENT, "%s: %g is too large for single precision",
-              who, val[k]);
-    }
-    *out = *owned;
-done:
-    return st;
-}
-
 /* Columns ascend, so that entries at one place are neighbours. */
 static kry_status check_duplicates(const kry_share *S, const char *who)
 {
@@ -352,7 +333,7 @@ kry_status kry_share_matrix(kry_device *device, kry_type type, const kry_share *
     p.storage = KRY_GENERAL;
     if (share->symmetry == KRY_MTX_SYMMETRIC) p.traits |= KRY_SYMMETRIC;
     if (p.duplicates != KRY_SUM) TRY(check_duplicates(share, who));
-    TRY(convert(who, type, share->val, share->row_ptr[share->rows], &val, &owned));
+    TRY(kryi_mtx_convert(who, type, NULL, share->val, share->row_ptr[share->rows], &val, &owned));
     TRY(kry_csr_create_rows(device, type, share->first, share->rows, share->row_ptr, share->col,
                             val, &p, op));
 done:
@@ -387,7 +368,7 @@ done:
     return st;
 }
 
-kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec)
+kry_status kry_mtx_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec)
 {
     static const char who[] = "kry_mtx_read_vec";
     kry_status st = KRY_OK;
@@ -399,6 +380,10 @@ kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path,
     int64_t first;
 
     kryi_team_enter(dev, who, NULL);
+    if (vec) *vec = NULL;
+    TRY(GIVEN(vec, dev, path));
+    CHECK(type == KRY_F32 || type == KRY_F64, KRY_ERR_ARGUMENT, "%s: %d is not a number type", who,
+          (int)type);
     TRY(run(&R, read_task));
     const kry_mtx *head = &R.stretch.head;
     CHECK(head->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
@@ -410,13 +395,13 @@ kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path,
     TRY(run(&R, send_task));
     const int64_t rows = kry_vec_rows_here(v, &first);
     TRY(fill_columns(&R, first, rows, &block));
-    TRY(kryi_share_order(v, sizeof *block, false, block));
-    TRY(convert(who, type, block, rows * head->cols, &val, &owned));
+    if (kry_team_is_ranks(dev)) TRY(kryi_share_order(v, sizeof *block, false, block));
+    TRY(kryi_mtx_convert(who, type, NULL, block, rows * head->cols, &val, &owned));
     TRY(kry_vec_write(v, val));
 done:
     st = kryi_team_leave(dev, st);
     if (st < 0) kry_vec_release(&v);
-    *vec = v;
+    if (vec) *vec = v;
     free(owned);
     free(block);
     reading_release(&R);

@@ -49,9 +49,12 @@ kry_status kryi_stretch_cut(const kryi_stretch *s, kryi_layout *layout, int64_t 
 kry_status kryi_stretch_send(kryi_stretch *s, kryi_layout *layout, const int64_t *first,
                              mtx_entry **own, int64_t *count);
 
-/* ---- on ranks, what mtx_device.c does on other devices. Collective calls of their own. ---- */
+/* ---- mtx_device.c ---- */
 
-kry_status kryi_share_read_vec(kry_device *dev, kry_type type, const char *path, kry_vec **vec);
+/* Convert `count` numbers of a file to `type`. *out is val itself for double, else a new array in *owned. func: the public
+ * function; mtx: whose entries they may be, to name a place in a message; NULL: nobody's */
+kry_status kryi_mtx_convert(const char *func, kry_type type, const kry_mtx *mtx, const double *val,
+                            int64_t count, const void **out, float **owned);
 /* Refuse what kry_mtx_read would refuse in a file, in the name of the function `who`: a caller may have filled m in.
  * m is not NULL. */
 kry_status kryi_mtx_check(const char *who, const kry_mtx *m);
