@@ -26,7 +26,6 @@ typedef struct kryi_lu {
     int64_t m, n, r;      /* r: the smaller one */
     kry_lu_params params; /* with their defaults filled in */
     kryi_lu_how how;
-    int at_once;              /* panels or blocks that were factored in one launch */
     cl_mem order;             /* m cl_int: row i of L U is row order[i] of A */
     cl_int *row_order;        /* the same on the host */
     kry_vec *work;            /* owned: n-by-1; NULL if m != n */

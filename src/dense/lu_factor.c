@@ -110,7 +110,6 @@ static kry_status factor_panel(factorisation *f, int64_t at, int64_t width)
 
     if (!f->barrier) return kryi_panels_eliminate(&f->panels, at, width);
     panel_args(f, place, args);
-    f->lu->at_once++;
     return kryi_barrier_launch_next(f->barrier, panel_groups(f, at), args, PANEL_ARGS);
 }
 
@@ -276,10 +275,7 @@ static kry_status factor_block(factorisation *f, int64_t k0, int64_t k1)
 {
     kry_status st = KRY_OK;
 
-    if (shape_for(&f->blocks, k0)) {
-        f->lu->at_once++;
-        return factor_at_once(&f->blocks, k0, k1 - k0);
-    }
+    if (shape_for(&f->blocks, k0)) return factor_at_once(&f->blocks, k0, k1 - k0);
     for (int64_t c0 = k0; c0 < k1; c0 += f->wide) {
         int64_t w = k1 - c0 < f->wide ? k1 - c0 : f->wide;
         TRY(factor_panel(f, c0, w));
