@@ -33,13 +33,14 @@ BY_HAND = ('kry_device_list_sized', 'kry_fail')
 # Of `double *x` and the like those that are no single number.
 ARRAYS = ('labels', 'row_ptr', 'col', 'row_order', 'pivot_columns', 'modes', 'x', 'y', 'component')
 # Structs of which several are meant.
-STRUCT_ARRAYS = (('kry_device_launch', 'args'), ('kry_team_volume', 'volume'))
+STRUCT_ARRAYS = (('kry_device_launch', 'args'), ('kry_systems_solve_sized', 'each'), ('kry_team_volume', 'volume'))
 # What may be NULL, beside constant parameters. kry_stencil_params may not.
 OPTIONAL = {
     'kry_device_open': 'spec', 'kry_device_open_timed': 'spec', 'kry_device_compile_seconds': 'programs',
     'kry_device_set_launch_shape': 'shape', 'kry_op_update': 'values', 'kry_op_set_null_space': 'vectors',
     'kry_op_set_near_null_space': 'vectors', 'kry_labels_blocks': 'phase', 'kry_lu_factors': 'L U row_order',
     'kry_vec_rref': 'pivot_columns rank', 'kry_solver_create': 'monitor monitor_user', 'kry_device_set_monitor': 'monitor user',
+    'kry_systems_create': 'row_ptr col', 'kry_systems_solve_sized': 'each result',
     'kry_solve_sized': 'result', 'kry_solve_host_sized': 'result', 'kry_vec_rows_here': 'first', 'kry_vec_buffer': 'first',
     'kry_device_kernel': 'source options', 'kry_device_set_trace': 'trace user', 'kry_mtx_write': 'comment',
     'kry_mtx_write_vec_comment': 'comment', 'kry_share_components': 'left_out', 'kry_tuning_each': 'user', 'kry_kernels_each': 'user',
@@ -48,7 +49,7 @@ OPTIONAL = {
 INDICES = {
     'kry_csr_create': 'row_ptr col', 'kry_csr_predict': 'row_ptr col', 'kry_csr_create_rows': 'first_row row_ptr col',
     'kry_coo_create': 'row col', 'kry_team_volume': 'row_ptr col', 'kry_matrix_read': 'row_ptr col', 'kry_stencil_read': 'row_ptr col',
-    'kry_vec_view': 'j', 'kry_vec_block': 'i j', 'kry_pin_create': 'row', 'kry_multigrid_level': 'i', 'kry_team_part': 'i',
+    'kry_systems_create': 'row_ptr col', 'kry_vec_view': 'j', 'kry_vec_block': 'i j', 'kry_pin_create': 'row', 'kry_multigrid_level': 'i', 'kry_team_part': 'i',
     'kry_op_volume': 'i', 'kry_vec_part': 'i first', 'kry_vec_row': 'i returned', 'kry_vec_rows_here': 'first',
     'kry_team_rows': 'first', 'kry_lu_factors': 'row_order', 'kry_lu_pivot': 'column', 'kry_vec_rref': 'pivot_columns',
     'kry_solver_word': 'i', 'kry_precond_word': 'i', 'kry_precond_setting': 'i', 'kry_deflation_word': 'i',
@@ -60,6 +61,8 @@ EXTENTS = {
     'kry_csr_create': CSR, 'kry_csr_predict': CSR, 'kry_csr_create_rows': CSR,
     'kry_coo_create': {'row': 'nnz', 'col': 'nnz', 'val': 'nnz'},
     'kry_team_volume': {'row_ptr': '1_c_int64_t + n', 'col': 'entries(row_ptr_c, n)', 'volume': 'parts'},
+    'kry_systems_create': {'row_ptr': '1_c_int64_t + n', 'col': 'entries(row_ptr_c, n)'},
+    'kry_systems_solve_sized': {'each': 'kry_vec_cols(b)'},
     'kry_vec_write': {'host': 'numbers_here(vec)'}, 'kry_vec_read': {'host': 'numbers_here(vec)'},
     'kry_matrix_read': {'row_ptr': 'rows_here(op) + 1', 'col': 'entries_here(op)', 'val': 'entries_here(op)'},
     'kry_stencil_read': {'row_ptr': 'rows_here(A) + 1', 'col': 'entries_here(A)', 'val': 'entries_here(A)'},
@@ -372,7 +375,7 @@ class Function:
         if kind.dims or (self.c_name, arg) in STRUCT_ARRAYS:
             dims = f'({kind.dims[0] if kind.dims else ":"})'
             whole = ', contiguous' if dims == '(:)' else ''
-            return self.by_address(arg, f'type({name}), intent({"in" if kind.const else "out"}), target{whole}', optional, dims)
+            return self.by_address(arg, f'type({name}), intent({"in" if kind.const else "out"}), target{whole}{opened}', optional, dims)
         sized = self.headers.has_size(name)
         if sized and kind.const and name != 'kry_op_table':  # which is kept where it is
             self.declared.append(f'type({name}), intent(in){opened} :: {arg}')

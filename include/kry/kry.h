@@ -51,6 +51,7 @@
 #include <kry/solver.h>
 #include <kry/status.h>
 #include <kry/stencil.h>
+#include <kry/systems.h>
 #include <kry/team.h>
 #include <kry/transport.h>
 #include <kry/tridiagonal.h>

@@ -18,7 +18,8 @@ BY_TYPE = {
     'kry_op_shape *': '&op_shape', 'kry_op_table *': '&table', 'kry_job *': '&job', 'kry_host_block *': '&block',
     'kry_arg *': 'args', 'kry_stop *': '&stop', 'kry_transport *': '&transport', 'kry_rank_facts *': '&out.facts',
     'FILE **': '&out.file', 'kry_stencil_info *': '&out.grid', 'kry_report *': 'report', 'kry_report **': '&out.report', 'kry_report_part': 'KRY_REPORT_READ',
-    'kry_part_volume *': 'out.volume', 'kry_stencil_box *': '&out.box', 'kry_systems_report *': '&out.systems', 'kry_batch_share *': 'out.share',
+    'kry_part_volume *': 'out.volume', 'kry_stencil_box *': '&out.box', 'kry_systems_report *': '&out.systems', 'kry_systems *': 'systems', 'kry_systems **': '&out.solver', 'kry_systems_end *': 'NULL',
+    'kry_systems_result *': '&out.all_systems', 'kry_systems_verdict': 'KRY_SYSTEMS_SOLVED', 'kry_batch_share *': 'out.share',
     'cl_kernel *': '&out.kernel', 'cl_mem': 'NULL', 'cl_context': 'NULL', 'cl_device_id': 'NULL', 'cl_kernel': 'NULL',
     'cl_command_queue': 'NULL', 'kry_monitor': 'NULL', 'kry_trace *': 'NULL', 'void *': 'numbers',
     'double *': 'numbers', 'int64_t *': 'places', 'int32_t *': 'columns', 'char *': 'text', 'char **': '&out.text', 'int *': '&out.count',
@@ -38,7 +39,7 @@ OPTIONAL_OF = set('''kry_op_update.values kry_op_set_null_space.vectors kry_op_s
     kry_op_create.self kry_systems_check.report kry_vec_rref.rank kry_device_set_launch_shape.shape kry_device_kernel.source
     kry_device_kernel.options kry_vec_part.first kry_vec_rows_here.first kry_task_read.task kry_task_apply.task
     kry_task_solve.task kry_task_solver.task kry_task_write.task kry_task_submit.task kry_share_components.left_out
-    kry_output_check.all kry_output_differs.all kry_output_differs.path kry_output_differs.other'''.split())
+    kry_systems_create.row_ptr kry_systems_create.col kry_output_check.all kry_output_differs.all kry_output_differs.path kry_output_differs.other'''.split())
 # Whose arguments are no more than words, or which a caller's function gets into its hands.
 LEFT_OUT = {'kry_fail', 'kry_report_monitor'}
 

@@ -81,6 +81,8 @@ static struct {
     kry_report *report;
     kry_probe probe;
     kry_eigen_result eigen;
+    kry_systems *solver;
+    kry_systems_result all_systems;
     kry_op_info op_info;
     kry_level_info level;
     kry_result result;
@@ -103,6 +105,7 @@ static void *const *const handles[] = {
     (void *)&out.dev,      (void *)&out.info,    (void *)&out.vec,    (void *)&out.op,
     (void *)&out.queue,    (void *)&out.task,    (void *)&out.sum,    (void *)&out.mtx,
     (void *)&out.share_of, (void *)&out.problem, (void *)&out.report, (void *)&out.text,
+    (void *)&out.solver,
 };
 
 static void set_handles(const void *from, const void *to)
@@ -141,6 +144,7 @@ static void release_all(void)
     kry_share_release(&out.share_of);
     kry_problem_release(&out.problem);
     kry_report_release(&out.report);
+    kry_systems_release(&out.solver);
     kry_device_release(&out.dev);
     free(out.info);
     free(out.text);
@@ -219,6 +223,7 @@ static void call_all(kry_device *dev, bool wrong)
     kry_mtx *mtx;
     kry_problem *problem;
     kry_report *report;
+    kry_systems *systems;
     kry_launch_shape shape = kry_device_launch_shape(dev);
     const kry_side_values sides[3] = { { 0 } };
     const kry_op_shape op_shape = { N, N, KRY_F32, 0 };
@@ -240,6 +245,7 @@ static void call_all(kry_device *dev, bool wrong)
     OK(kry_mtx_parse("mtx", file, sizeof file - 1, &mtx));
     OK(kry_problem_create("poisson2d:2", 0, &problem)); /* of N unknowns */
     OK(kry_report_begin(dev, &report));
+    OK(kry_systems_create(dev, KRY_F32, 2, NULL, NULL, NULL, &systems));
     if (wrong) make_others(dev, A);
     sigaction(SIGSEGV, &action, &old);
     if (wrong) {
@@ -251,6 +257,7 @@ static void call_all(kry_device *dev, bool wrong)
 #include "null_arguments.h"
     }
     sigaction(SIGSEGV, &old, NULL);
+    kry_systems_release(&systems);
     kry_report_release(&report);
     kry_problem_release(&problem);
     kry_mtx_release(&mtx);

@@ -1,8 +1,9 @@
 /*
  * test_dense_faults.c - the k-th OpenCL call fails, or the device is lost with it (sweep.h): dense
- * products, factors, echelon forms and inverses, tridiagonal and pentadiagonal systems.
+ * products, factors, echelon forms and inverses, tridiagonal, pentadiagonal and small systems.
  */
 #include "sweep.h"
+#include <kry/systems.h>
 #include <kry/tridiagonal.h>
 
 enum { M = 40, RHS = 3 };
@@ -202,6 +203,38 @@ done:
     return st;
 }
 
+/* ---- small systems of one pattern --------------------------------------------------------------- */
+
+/* Matrices of ones with 4 more on the diagonal; the second solve finds the room that the first one left. */
+static kry_status run_small_systems(kry_device *dev, const scene *s, bool *good)
+{
+    enum { ROWS = 5, COUNT_ = 3 };
+    kry_status st = KRY_OK;
+    kry_systems *S = NULL;
+    kry_vec *values = NULL, *b = NULL, *x = NULL;
+    kry_systems_result result = { .solved = 0 };
+    float numbers[ROWS * ROWS * COUNT_], got[ROWS * COUNT_] = { 0 }, want[ROWS * COUNT_];
+
+    for (int e = 0; e < ROWS * ROWS * COUNT_; e++)
+        numbers[e] = e % (ROWS * ROWS) % (ROWS + 1) == 0 ? 5 : 1;
+    for (int i = 0; i < ROWS * COUNT_; i++) want[i] = 1;
+    STEP(kry_systems_create(dev, KRY_F32, ROWS, NULL, NULL,
+                            KRY_SYSTEMS(.method = (kry_systems_method)s->kind), &S),
+         S);
+    STEP(kry_vec_create(dev, KRY_F32, ROWS * ROWS, COUNT_, &values), values);
+    STEP(kry_vec_create(dev, KRY_F32, ROWS, COUNT_, &b), b);
+    STEP(kry_vec_create(dev, KRY_F32, ROWS, COUNT_, &x), x);
+    TRY(kry_vec_write(values, numbers));
+    TRY(kry_vec_fill(b, ROWS + 4));
+    for (int time = 0; time < 2; time++) TRY(kry_systems_solve(S, values, b, x, NULL, &result));
+    TRY(kry_vec_read(x, got));
+    *good = result.solved == COUNT_ && are_close(got, want, ROWS * COUNT_);
+done:
+    kry_vec_release(&x), kry_vec_release(&b), kry_vec_release(&values);
+    kry_systems_release(&S);
+    return st;
+}
+
 /* ---- the sweeps --------------------------------------------------------------------------- */
 
 static const scene scenes[] = {
@@ -214,6 +247,8 @@ static const scene scenes[] = {
     { .name = "tridiagonal, reported later", .run = run_systems, .kind = LATER },
     { .name = "tridiagonal, periodic", .run = run_systems, .kind = PERIODIC },
     { .name = "pentadiagonal", .run = run_systems, .kind = FIVE },
+    { .name = "small systems by CG", .run = run_small_systems, .kind = KRY_SYSTEMS_CG },
+    { .name = "small systems by LU", .run = run_small_systems, .kind = KRY_SYSTEMS_LU },
 };
 
 static bool possible(const scene *s) { return s->run != run_products || !s->kind || has_clblast(); }
