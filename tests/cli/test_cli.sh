@@ -761,6 +761,8 @@ expect 0 '"converged": true' solve "$dir/p.mtx.gz" --rhs manufactured --format c
 expect 0 '"gbytes_per_s"' bench stream --n 1000 --json
 full && expect 0 '"format": "interleaved"' bench tridiagonal 5x30 --n 1000 --json
 expect 2 "'5x' is no batch" bench tridiagonal --n 1000 5x
+expect 0 'systems/s' bench systems 3x9
+expect 2 'no small system' bench systems 3x20000
 expect 2 'tridiagonal takes no matrix' bench tridiagonal --problem poisson2d:4
 expect 0 '"name": "spmv", .*"requested": "csr"' bench spmv --n 1000 --problem poisson2d:16 --format csr \
     --json --svg "$dir/bars.svg"

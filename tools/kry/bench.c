@@ -195,7 +195,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, spgemm, setup, stencil, cg, solve, kernels, mtx, tridiagonal"
+#define NAMES "stream, spmv, spgemm, setup, stencil, cg, solve, kernels, mtx, tridiagonal, systems"
 
 static const struct benchmark {
     const char *name;
@@ -224,6 +224,7 @@ static const struct benchmark {
       .counts = true, .columns = true },
     { "mtx", bench_mtx, .device = false },
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
+    { "systems", bench_systems, true, true, .words = true },
 };
 
 static kry_status find_benchmark(const options *o, const struct benchmark **found)

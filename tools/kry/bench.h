@@ -65,6 +65,9 @@ kry_status bench_solve(bench *b);
 kry_status bench_kernels(bench *b);
 kry_status bench_mtx(bench *b);
 kry_status bench_tridiagonal(bench *b);
+kry_status bench_systems(bench *b);
+/* How many systems of how many rows the word "4096x2048" means. */
+kry_status bench_batch_of(const char *word, int64_t *systems, int64_t *n);
 
 /* Time iterations of CG: sets seconds and bytes of one, and how A is stored. */
 kry_status bench_cg_time(const bench *b, const kry_op *A, bench_result *r);

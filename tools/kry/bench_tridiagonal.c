@@ -291,6 +291,20 @@ done:
     return st;
 }
 
+kry_status bench_batch_of(const char *word, int64_t *systems, int64_t *n)
+{
+    kry_status st = KRY_OK;
+    long long count = 0, rows = 0;
+    int end = 0;
+    const bool read = sscanf(word, "%lldx%lld%n", &count, &rows, &end) == 2 && !word[end];
+
+    CHECK(read && count > 0 && rows > 0 && count <= 1000000000 && rows <= 1000000000, KRY_ERR_PARSE,
+          "'%s' is no batch; 4096x2048 would be 4096 systems of 2048 equations", word);
+    *systems = count, *n = rows;
+done:
+    return st;
+}
+
 kry_status bench_tridiagonal(bench *b)
 {
     kry_status st = KRY_OK;
@@ -302,12 +316,8 @@ kry_status bench_tridiagonal(bench *b)
 
     if (b->o->word_count > 1) words = b->o->words + 1, count = (size_t)b->o->word_count - 1;
     for (size_t i = 0; i < count; i++) {
-        long long systems = 0, n = 0;
-        int end = 0;
-        bool read = sscanf(words[i], "%lldx%lld%n", &systems, &n, &end) == 2 && !words[i][end];
-        CHECK(read && systems > 0 && n > 0 && systems <= 1000000000 && n <= 1000000000,
-              KRY_ERR_PARSE, "'%s' is no batch; 4096x2048 would be 4096 systems of 2048 equations",
-              words[i]);
+        int64_t systems, n;
+        TRY(bench_batch_of(words[i], &systems, &n));
         TRY(bench_batches(b, systems, n));
     }
 done:
