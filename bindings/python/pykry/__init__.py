@@ -3,9 +3,9 @@
     import pykry
     x, result = pykry.solve(A, b)
 
-`solve` and `Solver` are the package's own; `pykry.scipy` has functions with SciPy's signatures, `pykry.ranks` MPI's ranks.
+`solve` and `Solver` are the package's own; `pykry.scipy` has functions with SciPy's signatures, `pykry.ranks` MPI's ranks, `pykry.batch` many small systems at once.
 """
-from . import ranks, scipy
+from . import batch, ranks, scipy
 from ._device import Device, devices
 from ._dlpack import DeviceArray
 from ._library import (ArgumentError, ConvergenceWarning, CopyWarning, DeviceMemoryError, KryError, NumberTypeError, SingularError,
@@ -20,4 +20,4 @@ from ._solver import Solver
 __version__ = text(lib.kry_version())
 __all__ = ['solve', 'Solver', 'Matrix', 'Device', 'DeviceArray', 'devices', 'Result', 'Column', 'Iteration', 'Interrupted', 'report',
            'KryError', 'ArgumentError', 'NumberTypeError', 'DeviceMemoryError', 'UnsupportedError', 'SingularError',
-           'ConvergenceWarning', 'CopyWarning', 'ranks', 'scipy']
+           'ConvergenceWarning', 'CopyWarning', 'batch', 'ranks', 'scipy']

@@ -71,7 +71,7 @@ def entry(name, thing, depth):
 
 def page():
     parts = [HEAD]
-    for title, module in (('pykry', pykry), ('pykry.scipy', pykry.scipy), ('pykry.ranks', pykry.ranks)):
+    for title, module in (('pykry', pykry), ('pykry.scipy', pykry.scipy), ('pykry.ranks', pykry.ranks), ('pykry.batch', pykry.batch)):
         parts.append(f'## {title}\n')
         words = [w for w in getattr(module, '__all__', ('Team',)) if not inspect.ismodule(getattr(module, w))]
         for word in words:
