@@ -60,6 +60,9 @@ struct kryi_comm {
     kry_status (*watch)(kryi_comm *comm, const atomic_uint *number, unsigned value);
 };
 
+/* layout.c: take the next message of part `from`, and copy it. size: its bytes; 0: there is none */
+kry_status kryi_receive(kryi_comm *comm, int from, void *bytes, size_t size);
+
 /* layout.c: a device by itself, which is all parts. It has neither messages nor sums in halves, and what is deferred is
  * released at once. */
 extern kryi_comm kryi_comm_alone;

@@ -32,6 +32,19 @@ bool kryi_layout_reports(const kryi_layout *layout)
     return layout->comm->rank == 0 || layout->comm->apart;
 }
 
+kry_status kryi_receive(kryi_comm *comm, int from, void *bytes, size_t size)
+{
+    kry_status st = KRY_OK;
+    kryi_message room = { .bytes = bytes, .size = size }, *heard;
+
+    if (!size) return KRY_OK;
+    TRY(comm->take(comm, from, &room, &heard));
+    if (heard != &room) memcpy(bytes, heard->bytes, size);
+    comm->release(comm, heard);
+done:
+    return st;
+}
+
 kry_status kryi_layout_gather(kryi_layout *layout, const void *mine, size_t bytes, void *all)
 {
     return layout->comm->gather(layout->comm, mine, bytes, all);

@@ -6,6 +6,7 @@
  */
 #include "device/comm.h"
 #include "io/share.h"
+#include "sparse/partition.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,14 +85,13 @@ typedef struct parcel {
     kryi_deferred deferred; /* first */
     mtx_entry *entry;       /* sorted by rank */
     int64_t *begin;         /* size + 1: those of rank r are begin[r] ... begin[r + 1] - 1 */
-    int64_t *count;         /* size: what is announced to each */
-    kryi_message *announced, piece;
+    int64_t *count;         /* size: of each rank */
+    kryi_message piece;
 } parcel;
 
 static void parcel_destroy(kryi_deferred *deferred)
 {
     parcel *p = (parcel *)deferred;
-    free(p->announced);
     free(p->count);
     free(p->begin);
     free(p->entry);
@@ -105,36 +105,24 @@ static void parcel_release(parcel *p, kryi_layout *layout)
     layout->comm->defer(layout->comm, &p->deferred);
 }
 
-static int owner_of(const int64_t *first, int size, int64_t row)
-{
-    int low = 0, high = size - 1; /* the last rank whose rows begin at `row` or before */
-
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-        if (first[middle] <= row)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /* Sort the entries and their mirror images by owner, in the order of the file. */
 static kry_status pack(kryi_stretch *s, const int64_t *first, int size, parcel *p)
 {
     kry_status st = KRY_OK;
 
     for (int64_t k = 0; k < s->count; k++) {
-        p->begin[owner_of(first, size, s->entry[k].row) + 1]++;
-        if (has_mirror(s, &s->entry[k])) p->begin[owner_of(first, size, s->entry[k].col) + 1]++;
+        p->begin[kryi_interval_of(first, size, s->entry[k].row) + 1]++;
+        if (has_mirror(s, &s->entry[k]))
+            p->begin[kryi_interval_of(first, size, s->entry[k].col) + 1]++;
     }
     for (int r = 0; r < size; r++) p->begin[r + 1] += p->begin[r];
     TRY(kryi_alloc((size_t)p->begin[size], sizeof *p->entry, &p->entry));
     for (int r = 0; r < size; r++) p->count[r] = p->begin[r]; /* the next place */
     for (int64_t k = 0; k < s->count; k++) {
         const mtx_entry e = s->entry[k];
-        p->entry[p->count[owner_of(first, size, e.row)]++] = e;
-        if (has_mirror(s, &e)) p->entry[p->count[owner_of(first, size, e.col)]++] = mirror(s, &e);
+        p->entry[p->count[kryi_interval_of(first, size, e.row)]++] = e;
+        if (has_mirror(s, &e))
+            p->entry[p->count[kryi_interval_of(first, size, e.col)]++] = mirror(s, &e);
     }
     for (int r = 0; r < size; r++) p->count[r] = p->begin[r + 1] - p->begin[r];
     free(s->entry);
@@ -153,44 +141,11 @@ static kry_status parcel_make(kryi_stretch *s, kryi_layout *layout, const int64_
     TRY(kryi_alloc(1, sizeof *p, &p));
     TRY(kryi_alloc(size + 1, sizeof *p->begin, &p->begin));
     TRY(kryi_alloc(size, sizeof *p->count, &p->count));
-    TRY(kryi_alloc(size, sizeof *p->announced, &p->announced));
     TRY(pack(s, first, (int)size, p));
     *made = p;
     p = NULL;
 done:
     parcel_release(p, layout);
-    return st;
-}
-
-static kry_status take(kryi_comm *comm, int from, void *to, size_t bytes)
-{
-    kry_status st = KRY_OK;
-    kryi_message room = { .bytes = to, .size = bytes }, *message;
-
-    TRY(comm->take(comm, from, &room, &message));
-    if (message->bytes != to) memcpy(to, message->bytes, bytes);
-    comm->release(comm, message);
-done:
-    return st;
-}
-
-/* Tell every rank how many entries come, and hear it from every rank. */
-static kry_status announce(parcel *p, kryi_comm *comm, int64_t *comes)
-{
-    kry_status st = KRY_OK;
-
-    for (int r = 0; r < comm->size; r++) {
-        p->announced[r] = (kryi_message){ .bytes = &p->count[r], .size = sizeof *p->count };
-        if (r != comm->rank) TRY(comm->post(comm, r, &p->announced[r]));
-    }
-    for (int r = 0; r < comm->size; r++)
-        if (r == comm->rank)
-            comes[r] = p->count[r];
-        else
-            TRY(take(comm, r, &comes[r], sizeof *comes));
-    for (int r = 0; r < comm->size; r++)
-        if (r != comm->rank) TRY(comm->settle(comm, &p->announced[r]));
-done:
     return st;
 }
 
@@ -205,7 +160,7 @@ static kry_status swap(parcel *p, kryi_comm *comm, int to, int from, mtx_entry *
                       in = comes - got < PIECE ? comes - got : PIECE;
         p->piece = (kryi_message){ .bytes = goes + sent, .size = (size_t)out * sizeof *goes };
         if (out) TRY(comm->post(comm, to, &p->piece));
-        if (in) TRY(take(comm, from, room + got, (size_t)in * sizeof *room));
+        if (in) TRY(kryi_receive(comm, from, room + got, (size_t)in * sizeof *room));
         if (out) TRY(comm->settle(comm, &p->piece));
         sent += out, got += in;
     }
@@ -217,12 +172,14 @@ done:
 static kry_status exchange(parcel *p, kryi_comm *comm, mtx_entry **own, int64_t *count)
 {
     kry_status st = KRY_OK;
-    int64_t *comes = NULL, *begin = NULL;
+    int64_t *comes = NULL, *begin = NULL, *all = NULL; /* all: what each rank has for each */
     const int size = comm->size, rank = comm->rank;
 
     TRY(kryi_alloc((size_t)size, sizeof *comes, &comes));
     TRY(kryi_alloc((size_t)size + 1, sizeof *begin, &begin));
-    TRY(announce(p, comm, comes));
+    TRY(kryi_alloc((uint64_t)size * (size_t)size, sizeof *all, &all));
+    TRY(comm->gather(comm, p->count, (size_t)size * sizeof *p->count, all));
+    for (int r = 0; r < size; r++) comes[r] = all[r * size + rank];
     for (int r = 0; r < size; r++) begin[r + 1] = begin[r] + comes[r];
     TRY(kryi_alloc((size_t)begin[size], sizeof **own, own));
     memcpy(*own + begin[rank], p->entry + p->begin[rank], (size_t)comes[rank] * sizeof **own);
@@ -232,6 +189,7 @@ static kry_status exchange(parcel *p, kryi_comm *comm, mtx_entry **own, int64_t 
     }
     *count = begin[size];
 done:
+    free(all);
     free(begin);
     free(comes);
     return st;

@@ -138,20 +138,6 @@ done:
     return st;
 }
 
-/* Receive a message of part `from` into size bytes; of none if there are none. */
-static kry_status receive(kryi_comm *comm, int from, void *bytes, size_t size)
-{
-    kry_status st = KRY_OK;
-    kryi_message room = { .bytes = bytes, .size = size }, *heard;
-
-    if (!size) return KRY_OK;
-    TRY(comm->take(comm, from, &room, &heard));
-    if (heard != &room) memcpy(bytes, heard->bytes, size);
-    comm->release(comm, heard);
-done:
-    return st;
-}
-
 static kry_status post_all(kryi_comm *comm, const kryi_halo_links *l, kryi_message *message)
 {
     kry_status st = KRY_OK;
@@ -179,13 +165,14 @@ static kry_status take_all(kryi_comm *comm, const kryi_halo_links *l, int64_t ro
     kry_status st = KRY_OK;
 
     for (int k = 0; k < l->ins; k++)
-        TRY(receive(comm, l->in[k].rank, begin + 1 + l->in[k].first,
-                    (size_t)l->in[k].count * sizeof *begin));
+        TRY(kryi_receive(comm, l->in[k].rank, begin + 1 + l->in[k].first,
+                         (size_t)l->in[k].count * sizeof *begin));
     for (int64_t i = 0; i < rows; i++) begin[i + 1] += begin[i];
     TRY(kryi_alloc((size_t)begin[rows], sizeof **entries, entries));
     for (int k = 0; k < l->ins; k++) {
         const int64_t at = begin[l->in[k].first], end = begin[l->in[k].first + l->in[k].count];
-        TRY(receive(comm, l->in[k].rank, *entries + at, (size_t)(end - at) * sizeof **entries));
+        TRY(kryi_receive(comm, l->in[k].rank, *entries + at,
+                         (size_t)(end - at) * sizeof **entries));
     }
 done:
     return st;

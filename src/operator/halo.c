@@ -244,7 +244,6 @@ static kry_status share_rows(kryi_halo *h, int32_t *row)
 {
     kry_status st = KRY_OK;
     kryi_comm *comm = h->dev->layout.comm;
-    kryi_message *heard;
 
     TRY(kryi_alloc((size_t)h->in.links, sizeof *h->in.request, &h->in.request));
     for (int i = 0; i < h->in.links; i++) {
@@ -253,11 +252,8 @@ static kry_status share_rows(kryi_halo *h, int32_t *row)
         TRY(comm->post(comm, h->in.link[i].rank, &h->in.request[i]));
     }
     for (int i = 0; i < h->out.links; i++) {
-        kryi_message room = { .bytes = row + h->out.link[i].first,
-                              .size = (size_t)h->out.link[i].count * sizeof *row };
-        TRY(comm->take(comm, h->out.link[i].rank, &room, &heard));
-        if (heard != &room) memcpy(room.bytes, heard->bytes, room.size);
-        comm->release(comm, heard);
+        const kryi_link *link = &h->out.link[i];
+        TRY(kryi_receive(comm, link->rank, row + link->first, (size_t)link->count * sizeof *row));
     }
     for (int i = 0; i < h->in.links; i++) TRY(comm->settle(comm, &h->in.request[i]));
 done:

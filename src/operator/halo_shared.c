@@ -228,9 +228,8 @@ static kry_status attach(kryi_halo_shared *s, size_t size)
     for (int i = 0; i < l->ins; i++) {
         source *f = &s->from[i];
         offer o;
-        kryi_message room = { .bytes = &o, .size = sizeof o }, *heard;
         if (!has_many(&l->in[i], size)) continue;
-        TRY(comm->take(comm, l->in[i].rank, &room, &heard));
+        TRY(kryi_receive(comm, l->in[i].rank, &o, sizeof o));
         open_shm(&o.name, &f->memory);
         give_to_device(l->dev, &f->memory, &f->pinned);
         char *memory = f->memory.memory;
@@ -260,9 +259,8 @@ static kry_status hear_answers(kryi_halo_shared *s, size_t size, bool *any)
     for (int i = 0; i < l->outs; i++) {
         reader *r = &s->to[i];
         int32_t attached = 0;
-        kryi_message room = { .bytes = &attached, .size = sizeof attached }, *heard;
         if (!has_many(&l->out[i], size)) continue;
-        TRY(comm->take(comm, l->out[i].rank, &room, &heard));
+        TRY(kryi_receive(comm, l->out[i].rank, &attached, sizeof attached));
         r->attached = attached;
         r->word.bytes = &s->turn, r->word.size = sizeof s->turn;
         r->word.beside = (size_t)l->out[i].count * size - sizeof s->turn;

@@ -44,6 +44,20 @@ static int64_t cost_before(const cutting *c, int64_t unit)
     return KRY_ROW_COST * row + (c->row_ptr ? c->row_ptr[row] - c->row_ptr[0] : 0);
 }
 
+int kryi_interval_of(const int64_t *begin, int count, int64_t at)
+{
+    int low = 0, high = count - 1;
+
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+        if (begin[middle] <= at)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 /* The last unit whose cost before it is at most `cost`, which is not negative. */
 static int64_t last_within(const cutting *c, int64_t cost)
 {

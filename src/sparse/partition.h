@@ -27,6 +27,9 @@ enum { KRY_ROW_COST = 6 };
 kry_status kryi_partition_by_rows(int64_t n, const int64_t *row_ptr, int parts,
                                   const double *shares, int64_t multiple, int64_t *first);
 
+/* Which of `count` intervals has `at`: number i begins at begin[i], and ends where the next one begins. */
+int kryi_interval_of(const int64_t *begin, int count, int64_t at);
+
 /*
  * part[i] := the part of row i of a square A, by METIS on the graph of A + A' so that parts exchange few
  * words: the same costs and shares as above, fixed seed. Every part has rows.

@@ -45,28 +45,13 @@ int64_t kryi_boxes_row(const kryi_boxes *B, int r, int64_t i)
     return b.first[0] + x + B->size[0] * (b.first[1] + y + B->size[1] * (b.first[2] + z));
 }
 
-/* The interval that has this coordinate. */
-static int interval_of(const int64_t *begin, int parts, int64_t at)
-{
-    int low = 0, high = parts - 1;
-
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-        if (begin[middle] <= at)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 int kryi_boxes_find(const kryi_boxes *B, int64_t row, int64_t *i)
 {
     const int64_t at[3] = { row % B->size[0], row / B->size[0] % B->size[1],
                             row / B->size[0] / B->size[1] };
     int part[3];
 
-    for (int a = 0; a < 3; a++) part[a] = interval_of(B->begin[a], B->parts[a], at[a]);
+    for (int a = 0; a < 3; a++) part[a] = kryi_interval_of(B->begin[a], B->parts[a], at[a]);
     const int r = part[0] + B->parts[0] * (part[1] + B->parts[1] * part[2]);
     const kryi_grid_box b = kryi_boxes_part(B, r);
     *i = at[0] - b.first[0] + b.size[0] * (at[1] - b.first[1] + b.size[1] * (at[2] - b.first[2]));

@@ -1,4 +1,5 @@
 /* places.c - which row is at which place, and numbers in the one order or the other. */
+#include "sparse/partition.h"
 #include "team/boxes.h"
 #include "team/ranks.h"
 #include "team/split.h"
@@ -6,26 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The part that has this place. */
-static int part_of(const kryi_split *s, int64_t place)
-{
-    int low = 0, high = s->members - 1;
-
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-        if (s->first[middle] <= place)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 int64_t kryi_split_row(const kryi_split *s, int64_t place)
 {
     if (s->row) return s->row[place];
     if (!s->boxes) return place;
-    const int r = part_of(s, place);
+    const int r = kryi_interval_of(s->first, s->members, place);
     return kryi_boxes_row(s->boxes, r, place - s->first[r]);
 }
 
