@@ -69,8 +69,8 @@ kernel void coarser_rest(int rows, global const int *restrict ptr, global const 
 
 // A group takes rows in ascending order, and so the entries of row j that are mirror images in ascending order, too. next, rows
 // of it for a group: where the next one is in row j; -1: it has to be found.
-kernel void coarser_mirror(int rows, global const int *restrict ptr,
-                           global const int *restrict col, global REAL *val, global int *next)
+kernel void coarser_mirror(int rows, global const int *restrict ptr, global const int *restrict col,
+                           global REAL *val, global int *next)
 {
     global int *of = next + (long)get_group_id(0) * rows;
     for (int j = 0; j < rows; j++) of[j] = -1;
@@ -90,8 +90,8 @@ kernel void coarser_mirror(int rows, global const int *restrict ptr,
 
 // LANES work-items beside each other have a row.
 #define LANES 8
-kernel void coarser_mirror(int rows, global const int *restrict ptr,
-                           global const int *restrict col, global REAL *val)
+kernel void coarser_mirror(int rows, global const int *restrict ptr, global const int *restrict col,
+                           global REAL *val)
 {
     FOR_EACH(item, (long)rows * LANES)
     {
@@ -133,5 +133,84 @@ kernel void coarser_decouple(int rows, global const int *restrict ptr,
         for (int e = ptr[i], end = ptr[i + 1]; e < end; e++)
             if (alone[i] || alone[col[e]]) val[e] = col[e] == i;
         if (alone[i]) d[i] = 1;
+    }
+}
+
+// ---- matrices with fewer entries ----
+
+// Whether entry e of row i is kept: it is at least `least`, or it is on the diagonal of a matrix that is to keep that.
+bool is_kept(int i, int e, int square, REAL least, global const int *col, global const REAL *val)
+{
+    return fabs(val[e]) >= least || (square && col[e] == i);
+}
+
+// `drop` of the largest entry of row i.
+REAL least_of(int i, REAL drop, global const int *ptr, global const REAL *val)
+{
+    REAL most = 0;
+    for (int e = ptr[i]; e < ptr[i + 1]; e++) most = fmax(most, fabs(val[e]));
+    return drop * most;
+}
+
+// The lengths of rows without the entries below `drop` of the largest one; square: all have a diagonal entry. Words: each
+// entry twice.
+kernel void coarser_kept_lengths(int rows, int square, REAL drop, global const int *restrict ptr,
+                                 global const int *restrict col, global const REAL *restrict val,
+                                 global int *restrict length)
+{
+    FOR_EACH(i, rows)
+    {
+        const REAL least = least_of((int)i, drop, ptr, val);
+        int count = 0, diagonal = !square;
+        for (int e = ptr[i]; e < ptr[i + 1]; e++)
+            if (is_kept((int)i, e, square, least, col, val)) count++, diagonal |= col[e] == i;
+        length[i] = count + !diagonal;
+    }
+}
+
+// Their columns. Words: each entry twice, and each column that is kept.
+kernel void coarser_kept_columns(int rows, int square, REAL drop, global const int *restrict ptr,
+                                 global const int *restrict col, global const REAL *restrict val,
+                                 global const int *restrict to_ptr, global int *restrict to)
+{
+    FOR_EACH(i, rows)
+    {
+        const REAL least = least_of((int)i, drop, ptr, val);
+        int f = to_ptr[i], missing = square;
+        for (int e = ptr[i]; e < ptr[i + 1]; e++) {
+            if (missing && col[e] >= i) {
+                if (col[e] > i) to[f++] = (int)i;
+                missing = 0;
+            }
+            if (is_kept((int)i, e, square, least, col, val)) to[f++] = col[e];
+        }
+        if (missing) to[f] = (int)i;
+    }
+}
+
+// to_val := the numbers at these columns; square: the diagonal has the sum of the others besides, and where nothing would be
+// left of it the sum of the row's absolute values, or 1. Words: each entry, and each that is kept.
+kernel void coarser_kept_numbers(int rows, int square, global const int *restrict ptr,
+                                 global const int *restrict col, global const REAL *restrict val,
+                                 global const int *restrict to_ptr, global const int *restrict to,
+                                 global REAL *restrict to_val)
+{
+    FOR_EACH(i, rows)
+    {
+        int e = ptr[i], diagonal = -1;
+        const int end = ptr[i + 1];
+        REAL rest = 0, size = 0;
+        for (int f = to_ptr[i]; f < to_ptr[i + 1]; f++) {
+            for (; e < end && col[e] < to[f]; e++) rest += val[e], size += fabs(val[e]);
+            const bool there = e < end && col[e] == to[f];
+            const REAL v = there ? val[e] : 0;
+            e += there, size += fabs(v);
+            to_val[f] = v;
+            if (to[f] == i) diagonal = f;
+        }
+        for (; e < end; e++) rest += val[e], size += fabs(val[e]);
+        if (!square) continue;
+        const REAL d = to_val[diagonal] + rest;
+        to_val[diagonal] = fabs(d) > (REAL)1e-13 * size ? d : size > 0 ? size : 1;
     }
 }

@@ -9,6 +9,7 @@
 
 #include "common/kry.clh"
 #include "common/rows.clh"
+#include "common/scratch.clh"
 
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -133,25 +134,6 @@ kernel void fsai_take(int rows, int lower, ACC cut, global const int *restrict p
 }
 
 // ---- dense systems ----
-
-// Where the numbers of a work-item begin, and how far they are from each other.
-#ifdef KRY_CPU
-INLINED long first_number(long room) { return (long)get_group_id(0) * room; }
-INLINED long step(void) { return 1; }
-#else
-INLINED long first_number(long room) { return (long)get_global_id(0); }
-INLINED long step(void) { return (long)get_global_size(0); }
-#endif
-
-// The first of the ascending columns from e on that is not less than j; `end`: all are. Few are read where it is near.
-int seek(global const int *col, int e, int end, int j)
-{
-    int jump = 1;
-    for (; e + jump < end && col[e + jump] < j; jump *= 2) e += jump;
-    for (; jump > 0; jump /= 2)
-        if (e + jump < end && col[e + jump] < j) e += jump;
-    return e < end && col[e] < j ? e + 1 : e;
-}
 
 // S := the k rows and columns J of A. Symmetric: its upper triangle, from the entries below the diagonal of A.
 INLINED void gather(int k, int symmetric, global const int *J, const matrix *A, global REAL *S)

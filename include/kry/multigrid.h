@@ -91,6 +91,12 @@ typedef enum kry_coarsening {
     KRY_COARSEN_CLASSICAL    /* a subset of the unknowns, by their couplings; scalar problems */
 } kry_coarsening;
 
+typedef enum kry_restriction {
+    KRY_RESTRICT_AUTO,      /* by whether the matrix is symmetric */
+    KRY_RESTRICT_TRANSPOSE, /* R = P', for symmetric matrices */
+    KRY_RESTRICT_AIR        /* approximate ideal restriction, for all */
+} kry_restriction;
+
 typedef struct kry_amg_params {
     size_t struct_size;
     kry_cycle_params cycle;
@@ -108,6 +114,7 @@ typedef struct kry_amg_params {
         complexity; /* entries of all levels over those of A at which the set-up gives up; 0: 10 */
     int64_t
         gather; /* on a team: levels of so many unknowns are on each device as a whole; 0: 16384 */
+    kry_restriction restriction;
 } kry_amg_params;
 #define KRY_AMG(...) KRY_PARAMS(kry_amg_params, __VA_ARGS__)
 
@@ -129,6 +136,9 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * M := a cycle of algebraic multigrid for a stored symmetric matrix with a positive diagonal, by smoothed
  * aggregation: couplings below `strength` (0.08, halved on each level; with several vectors none) are weak,
  * or by classical coarsening (0.25): scalar matrices where positive couplings are at most a tenth of all others.
+ * For a matrix that is not symmetric, or with restriction = KRY_RESTRICT_AIR, by C points and approximate ideal restriction (0.5;
+ * a diagonal without zeros): convection, and what else is nearly triangular. M is not symmetric then, smoothed by two steps of
+ * Jacobi's method before and after, and has no K-cycle.
  *
  * Set up in double: by GPUs with double precision for levels of more than 4096 unknowns, by the host for all
  * others, on up to 16 threads, which end before the call returns; the result is the same. kry_op_update(M, NULL)
@@ -137,13 +147,14 @@ KRY_API KRY_MUST_CHECK kry_status kry_rigid_body_modes(int axes, int64_t nodes,
  * rows of each device, on the hosts; and all levels below as a whole. With classical coarsening all levels are below.
  *
  * Cost     entries of all levels 1.5 (plane) to 1.7 (space) times those of A, by classical coarsening 2.4 to
- *          2.8; for each level P and P' besides
+ *          2.8, by approximate ideal restriction 2 to 3; for each level P and R besides
  * Returns  KRY_ERR_UNSUPPORTED for a team with reproducible sums, classical coarsening of nodes, more entries than `complexity` allows
  *          (message: with the bytes), couplings of which no small coarsest level can be made;
- *          KRY_ERR_ARGUMENT for a matrix that is not symmetric, whose diagonal is not positive, or of which a
- *          level is seen not to be definite (message: where)
+ *          KRY_ERR_ARGUMENT for a symmetric matrix whose diagonal is not positive, or of which a level is seen not to be definite,
+ *          for one that is not symmetric with KRY_RESTRICT_TRANSPOSE or a zero on the diagonal (message: where)
  * Source   P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996), doi:10.1007/BF02238511; N. Bell, S. Dalton,
- *          L. N. Olson, SIAM J. Sci. Comput. 34 (2012), doi:10.1137/110838844
+ *          L. N. Olson, SIAM J. Sci. Comput. 34 (2012), doi:10.1137/110838844; T. A. Manteuffel, J. Ruge,
+ *          B. S. Southworth, SIAM J. Sci. Comput. 40 (2018), doi:10.1137/17M1144350
  */
 KRY_API KRY_MUST_CHECK kry_status kry_amg_create(const kry_op *A, const kry_amg_params *params,
                                                  kry_op **M);

@@ -1,6 +1,6 @@
 /*
- * amg.c - algebraic multigrid: on each level a stored matrix, a prolongation P that a coarsener makes of it, and R = P'; below
- * it R A P. The levels are made in double, large ones on a GPU, others by the host.
+ * amg.c - algebraic multigrid: on each level a stored matrix, a prolongation P that a coarsener makes of it, and R = P', or an R
+ * that it makes, too; below it R A P. The levels are made in double, large ones on a GPU, others by the host.
  */
 #include "amg/adaptive.h"
 #include "amg/amg_device.h"
@@ -10,12 +10,14 @@
 #include "matrix/matrix.h"
 #include "multigrid/hierarchy.h"
 #include "operator/op_parts.h"
+#include "precond/coarse.h"
 #include "precond/rows.h"
 #include <stdlib.h>
 
 /* What is behind a preconditioner of algebraic multigrid. */
 typedef struct kry_amg {
     kry_op *A;                /* retained */
+    bool unsymmetric;         /* restriction is approximately ideal */
     const kryi_coarsener *by; /* static */
     double complexity;        /* entries of all levels over those of A, at most */
     int64_t nnz;              /* entries of A */
@@ -116,7 +118,7 @@ static kry_status start(kry_amg *M, const kryi_amg_sight *s, const kry_amg_param
     M->complexity = p->complexity > 0 ? p->complexity : 10;
     M->nnz = s->nnz;
     M->entries = (double)M->nnz;
-    M->keep.rounded = s->block == 1 && !s->given;
+    M->keep.rounded = s->unsymmetric || (s->block == 1 && !s->given);
     M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
     TRY(choose_type(M, &p->cycle));
     TRY(kryi_amg_start(kryi_amg_who, M->A->shape.rows, s, p, c, &M->by));
@@ -140,7 +142,7 @@ static kry_status take_vectors(const kry_amg *M, const kryi_amg_sight *s, kry_de
     double *B = NULL;
 
     c->dev = dev;
-    if (M->keep.rounded || M->by == &kryi_classical_coarsening) return KRY_OK;
+    if (M->keep.rounded || M->by != &kryi_smoothed_aggregation) return KRY_OK;
     TRY(kryi_amg_take_vectors(s, n, c, &B));
     TRY(put_vectors(dev, B, n, c));
 done:
@@ -151,11 +153,11 @@ done:
 /* What is left is solved exactly, which takes a time that has to be bearable. */
 static kry_status check_end(const kry_amg *M)
 {
-    enum { MOST = 20000 };
     kry_status st = KRY_OK;
-    const int64_t rows = kryi_device_levels_rows(M->small);
+    const int64_t rows = kryi_device_levels_rows(M->small),
+                  most = M->unsymmetric ? KRY_LU_MOST : 20000;
 
-    CHECK(rows <= MOST || rows <= M->coarsest || M->count + 1 >= M->levels ||
+    CHECK(rows <= most || rows <= M->coarsest || M->count + 1 >= M->levels ||
               kryi_device_levels_nnz(M->small) == rows,
           KRY_ERR_UNSUPPORTED,
           "%s: coarsening ends at level %d with %lld unknowns, too many to be solved exactly; the "
@@ -176,6 +178,7 @@ static kry_status add_level(kry_amg *M, kryi_hierarchy *H, kryi_device_levels *L
     if (kryi_device_levels_rows(L) > M->coarsest && M->count + 1 < M->levels)
         TRY(kryi_device_levels_coarsen(L, M->by, c, coarser));
     if (!*coarser) goto done;
+    level.unsymmetric = M->unsymmetric;
     TRY(check_complexity(M, c->level, kryi_device_levels_rows(L), kryi_device_levels_nnz(L)));
     TRY(kryi_device_levels_operators(L, &level));
     if (!level.A) {
@@ -195,7 +198,7 @@ done:
 static kry_status add_end(const kry_amg *M, kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
-    kryi_level level = { 0 };
+    kryi_level level = { .unsymmetric = M->unsymmetric };
 
     TRY(check_end(M));
     if (M->count)
@@ -208,13 +211,14 @@ done:
     return st;
 }
 
-/* rows := those of A, symmetric to the bit. Waits. */
+/* rows := those of A, symmetric to the bit unless they need not be. Waits. */
 static kry_status read_rows(const kry_amg *M, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
     double *inverse = NULL;
 
     TRY(kryi_rows_read(kryi_amg_who, M->A, rows));
+    if (M->unsymmetric) return KRY_OK;
     TRY(kryi_alloc((size_t)rows->rows, sizeof *inverse, &inverse));
     TRY(kryi_rows_symmetrise(kryi_amg_who, M->A, rows, inverse));
 done:
@@ -269,6 +273,7 @@ static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kryi
     }
     pattern.val = NULL;
     *s = kryi_amg_look(M->A, &pattern, p);
+    s->unsymmetric = M->unsymmetric;
     s->nnz = kryi_device_levels_nnz(M->large);
     TRY(kryi_device_levels_couplings(M->large, &s->couplings));
 done:
@@ -281,7 +286,7 @@ static kry_status start_on_device(kry_amg *M, const kry_amg_params *p, kryi_coar
     kry_status st = KRY_OK;
     kryi_amg_sight s;
 
-    TRY(kryi_device_levels_create(kryi_amg_who, M->A, &M->large));
+    TRY(kryi_device_levels_create(kryi_amg_who, M->A, M->unsymmetric, &M->large));
     if (!M->large) return KRY_OK;
     TRY(look_on_device(M, p, &s));
     M->look = *kryi_device_levels_look(M->large);
@@ -298,7 +303,8 @@ static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarse
     kryi_csr rows = { 0 };
 
     TRY(read_rows(M, &rows));
-    const kryi_amg_sight s = kryi_amg_look(M->A, &rows, p);
+    kryi_amg_sight s = kryi_amg_look(M->A, &rows, p);
+    s.unsymmetric = M->unsymmetric;
     M->look = kryi_look_at_rows(&rows);
     TRY(start(M, &s, p, c));
     TRY(kryi_device_levels_create_on_host(kryi_amg_who, M->A, false, &rows, &M->small));
@@ -306,6 +312,16 @@ static kry_status start_on_host(kry_amg *M, const kry_amg_params *p, kryi_coarse
 done:
     kryi_csr_release(&rows);
     return st;
+}
+
+/* What smoothing takes for the largest eigenvalue: where matrices are not symmetric nothing estimates it, and the circles around
+ * dominant diagonals reach to 2. */
+static void find_highest(const kry_amg *M, kryi_hierarchy *H)
+{
+    const int levels = M->unsymmetric ? kryi_hierarchy_levels(H) : 0;
+
+    kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
+    for (int i = 0; i < levels; i++) kryi_hierarchy_level(H, i)->highest = 2;
 }
 
 /* Add the levels to H. Waits. */
@@ -320,7 +336,7 @@ static kry_status make_all_levels(kry_amg *M, kryi_hierarchy *H, const kry_amg_p
     for (bool coarser = true; coarser;) TRY(add_level(M, H, M->small, &c, &coarser));
     TRY(add_end(M, H));
     kryi_device_levels_drop_numbers(M->small);
-    kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
+    find_highest(M, H);
 done:
     kryi_buffer_release(c.dev, &c.near_null_space);
     return st;
@@ -359,7 +375,7 @@ static kry_status amg_update(kryi_hierarchy *H, void *self)
     TRY(renew(M));
     if (M->narrow) TRY(kryi_device_levels_rest(M->large ? M->large : M->small, &rest));
     if (M->large) TRY(kryi_device_levels_store(M->large, H, 0));
-    kryi_hierarchy_level(H, 0)->highest = kryi_highest_of(M->look.bound);
+    find_highest(M, H);
     if (M->narrow) TRY(kryi_matrix_narrowed_again(M->narrow, rest));
     TRY(kryi_device_levels_store(M->small, H, M->upper));
 done:
@@ -383,9 +399,11 @@ static void amg_destroy(void *self)
 void kryi_amg_prefer(kryi_hierarchy *H, const kryi_coarsener *by, bool few)
 {
     if (by == &kryi_classical_coarsening)
-        kryi_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV, 2);
+        kryi_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV, 2, 1);
+    else if (by == &kryi_air_coarsening)
+        kryi_hierarchy_prefer(H, KRY_SMOOTHER_JACOBI, 1, 2);
     else
-        kryi_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV4, few ? 3 : 2);
+        kryi_hierarchy_prefer(H, KRY_SMOOTHER_CHEBYSHEV4, few ? 3 : 2, 1);
 }
 
 static kry_status amg_create(kryi_hierarchy *H, const kry_op *A, const void *params, void **self)
@@ -399,6 +417,8 @@ static kry_status amg_create(kryi_hierarchy *H, const kry_op *A, const void *par
     M->coarsest = cycle->coarsest;
     M->levels = cycle->levels < KRY_AMG_LEVELS ? cycle->levels : KRY_AMG_LEVELS;
     M->keep.type = A->shape.type;
+    TRY(kryi_amg_kind(kryi_amg_who, A, params, &M->unsymmetric));
+    if (M->unsymmetric && M->coarsest > KRY_LU_MOST) M->coarsest = KRY_LU_MOST;
     TRY(make_all_levels(M, H, params));
     kryi_amg_prefer(H, M->by, M->entries <= 1.3 * (double)M->nnz);
     *self = M, M = NULL;
@@ -478,6 +498,8 @@ static const kryi_field fields[] = {
                "entries of all levels over those of A at which the set-up gives up (default 10)"),
       KRY_CLOSED(1, INFINITY) },
     { KRY_FIELD(INT64, gather), .word = KRY_GATHER_WORD, KRY_CLOSED(1, INFINITY) },
+    { KRY_FIELD(INT, restriction),
+      KRY_WORD("restrict", CHOICE, "=auto|transpose|air", "how residuals get to coarser levels") },
     { 0 },
 };
 

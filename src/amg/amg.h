@@ -3,7 +3,7 @@
  * the settings.
  *
  * Matrices are in double, square, symmetric to the bit and with a positive diagonal, unless said
- * otherwise. A function fails only with KRY_ERR_MEMORY, unless it says more. What is made is the caller's to release,
+ * otherwise. Levels by kryi_air_coarsening need not be symmetric, and have a diagonal without zeros. A function fails only with KRY_ERR_MEMORY, unless it says more. What is made is the caller's to release,
  * and nothing if a function fails.
  */
 #ifndef KRY_AMG_H
@@ -35,17 +35,21 @@ typedef struct kryi_coarsener {
      * nothing is left to be coarsened. Waits.
      *
      *   c     [in,out]  block and near_null_space become those of the coarser level
+     *   R     [out]     the restriction; without buffers: P'
      *   kept  [out]     what update needs
      */
     kry_status (*create)(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
-                         void **kept);
-    /* A has new numbers at the same places: P := what they make of it. P comes with its pattern and room for its numbers. */
-    kry_status (*update)(const kryi_device_csr *A, void *kept, kryi_device_csr *P);
+                         kryi_device_csr *R, void **kept);
+    /* A has new numbers at the same places: P, and an R of its own := what they make of it. Both come with their pattern and room
+     * for their numbers. */
+    kry_status (*update)(const kryi_device_csr *A, void *kept, kryi_device_csr *P,
+                         kryi_device_csr *R);
     void (*destroy)(void *kept); /* takes NULL */
 } kryi_coarsener;
 
 extern const kryi_coarsener kryi_smoothed_aggregation; /* smoothed.c */
 extern const kryi_coarsener kryi_classical_coarsening; /* classical.c; scalar problems */
+extern const kryi_coarsener kryi_air_coarsening; /* air.c; matrices that need not be symmetric */
 
 /* ---- amg_start.c: what the rows of a matrix look like ----------------------------------------- */
 

@@ -18,9 +18,10 @@ typedef struct kryi_device_levels kryi_device_levels;
 /* Whether the device is to make the levels of A: it is a GPU with double precision, and A a stored matrix of
  * many rows, as they were given. */
 bool kryi_device_levels_suit(const kry_op *A);
-/* The finest level; *L NULL: a row is so long that the host is faster. Waits.
+/* The finest level; *L NULL: a row is so long that the host is faster. unsymmetric: A need not be symmetric. Waits.
  * Returns  KRY_ERR_ARGUMENT as kryi_rows_symmetrise */
-kry_status kryi_device_levels_create(const char *who, const kry_op *A, kryi_device_levels **L);
+kry_status kryi_device_levels_create(const char *who, const kry_op *A, bool unsymmetric,
+                                     kryi_device_levels **L);
 void kryi_device_levels_release(kryi_device_levels *L); /* takes NULL */
 /* The finest level has these rows, the next ones are made on the device host (kryi_amg_host). below: it is not A itself, but a
  * coarser level. */
@@ -72,13 +73,21 @@ typedef struct kryi_device_facts {
 } kryi_device_facts;
 kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *found); /* waits */
 
+/* C := X without the entries below `drop` of the largest one of their row. Square: the diagonal stays and takes what goes, and
+ * where nothing would be left of it, the sum of the row's absolute values. what: it is, in messages. Waits. */
+kry_status kryi_device_csr_drop(const char *what, const kryi_device_csr *X, double drop,
+                                bool is_square, kryi_device_csr *C);
+/* The numbers of C, whose places such a call has left, by an X that has new numbers. */
+kry_status kryi_device_csr_keep(const kryi_device_csr *X, bool is_square, const kryi_device_csr *C);
+
 /* The coarser matrix A, and the products that make it. On CPUs AP is there only while A is made. */
 typedef struct kryi_device_coarser {
     kryi_device_csr P, R, AP, A;
-    cl_mem from; /* of the transpose */
+    cl_mem from; /* of the transpose; NULL: R is no transpose */
 } kryi_device_coarser;
 void kryi_device_coarser_release(kryi_device_coarser *c);
-/* c->R := P', c->A := R A P, symmetric to the bit, for its upper triangle is taken from the lower one. Coarse unknowns
+/* With a c->R: c->A := R A P without small entries (kryi_device_csr_drop). Else
+ * c->R := P', c->A := R A P, symmetric to the bit, for its upper triangle is taken from the lower one. Coarse unknowns
  * that stand for nothing get an equation of their own. type: in which the entries of the finest matrix were rounded.
  * _again: c has the patterns, and P its numbers. Both wait.
  * Returns  KRY_ERR_ARGUMENT for an A that is seen not to be positive definite */

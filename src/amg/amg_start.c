@@ -3,6 +3,7 @@
 #include "host/host.h"
 #include "matrix/matrix.h"
 #include "operator/op.h"
+#include "precond/rows.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -23,6 +24,66 @@ kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params
           "%s: the near null space has %lld vectors; 1 ... %d are possible", who,
           v ? (long long)v->k : 0, (int)KRY_BLOCK_MOST);
 done:
+    return st;
+}
+
+/* A diagonal that smoothing can divide by, and nothing that wants a symmetric A. */
+static kry_status check_unsymmetric(const char *who, const kry_op *A, const kryi_csr *rows,
+                                    const kry_amg_params *p)
+{
+    kry_status st = KRY_OK;
+
+    CHECK(p->coarsening != KRY_COARSEN_AGGREGATION && !p->adaptive && !p->near_null_space,
+          KRY_ERR_UNSUPPORTED,
+          "%s: aggregation and near null spaces are for symmetric matrices; approximate ideal "
+          "restriction chooses some of the unknowns",
+          who);
+    CHECK(p->cycle.shape != KRY_CYCLE_K, KRY_ERR_UNSUPPORTED,
+          "%s: a K-cycle is for symmetric matrices; take cycle=v, w or f", who);
+    for (int64_t i = 0; i < rows->rows; i++) {
+        const double d = kryi_csr_entry(rows, i, i);
+        CHECK(d != 0 && isfinite(d), KRY_ERR_ARGUMENT,
+              "%s: the diagonal entry of row %lld of '%s', which is not symmetric, is %g; none may "
+              "be zero" COUNTED,
+              who, ROW(i), A->table->kind, d, kryi_first_row);
+    }
+done:
+    return st;
+}
+
+static kry_status is_symmetric(const kry_op *A, const kryi_csr *rows, bool *symmetric)
+{
+    kry_status st = KRY_OK;
+    kryi_csr copy = { 0 };
+    kryi_csr_mismatch m;
+
+    TRY(kryi_csr_copy(rows, &copy));
+    TRY(kryi_csr_symmetrise(&copy, kryi_symmetry_tolerance(A->shape.type), &m));
+    *symmetric = m.i < 0;
+done:
+    kryi_csr_release(&copy);
+    return st;
+}
+
+kry_status kryi_amg_kind(const char *who, const kry_op *A, const kry_amg_params *p,
+                         bool *unsymmetric)
+{
+    kry_status st = KRY_OK;
+    const bool asked = p->restriction == KRY_RESTRICT_AIR;
+    const bool seen = kryi_matrix_of(A) && A->found.what != KRY_FOUND_ASYMMETRIC &&
+                      A->found.what != KRY_FOUND_UNSEEN; /* to be symmetric */
+    kryi_csr rows = { 0 };
+    bool symmetric = false;
+
+    *unsymmetric = false;
+    if (p->restriction == KRY_RESTRICT_TRANSPOSE) return KRY_OK;
+    if (!asked && (seen || (A->shape.traits & KRY_SYMMETRIC))) return KRY_OK;
+    TRY(kryi_rows_read(who, A, &rows));
+    if (!asked) TRY(is_symmetric(A, &rows, &symmetric));
+    *unsymmetric = !symmetric;
+    if (*unsymmetric) TRY(check_unsymmetric(who, A, &rows, p));
+done:
+    kryi_csr_release(&rows);
     return st;
 }
 
@@ -118,6 +179,12 @@ kry_status kryi_amg_start(const char *who, int64_t n, const kryi_amg_sight *s,
 {
     kry_status st = KRY_OK;
 
+    if (s->unsymmetric) {
+        *c = (kryi_coarsen){ .who = who, .block = 1, .vectors = 1 };
+        c->strength = p->strength != 0 ? p->strength : 0.5;
+        *by = &kryi_air_coarsening;
+        return KRY_OK;
+    }
     *c = (kryi_coarsen){ .who = who, .block = s->block, .vectors = s->block };
     if (s->given) c->vectors = (int)s->given->k;
     TRY(kryi_amg_check_nodes(who, n, c->block));

@@ -16,10 +16,15 @@ typedef struct kryi_amg_sight {
     int64_t nnz;
     int block;
     kryi_coupling_sums couplings;
+    bool unsymmetric;     /* restriction is approximately ideal */
     const kry_vec *given; /* near null space; NULL: constants */
 } kryi_amg_sight;
 
 kry_status kryi_amg_check(const char *who, const kry_op *A, const kry_amg_params *p);
+/* *unsymmetric: whether A is to be coarsened with a restriction of its own: that is asked for, or A is not symmetric. Waits.
+ * Returns  KRY_ERR_ARGUMENT for such an A with a zero on its diagonal; KRY_ERR_UNSUPPORTED for parameters that do not go with it */
+kry_status kryi_amg_kind(const char *who, const kry_op *A, const kry_amg_params *p,
+                         bool *unsymmetric);
 /* Whether n rows are nodes of so many unknowns; KRY_ERR_ARGUMENT if not. */
 kry_status kryi_amg_check_nodes(const char *who, int64_t n, int block);
 /* rows: the entries of A, or of its first rows, which may make nodes larger; nnz and couplings are the caller's to say where it has only their pattern. */

@@ -246,12 +246,12 @@ static void classical_destroy(void *kept)
 }
 
 static kry_status classical_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
-                                   void **kept)
+                                   kryi_device_csr *R, void **kept)
 {
     kry_status st = KRY_OK;
     kryi_splitting *s = NULL;
 
-    *P = (kryi_device_csr){ 0 };
+    *P = *R = (kryi_device_csr){ 0 };
     *kept = NULL;
     TRY(kryi_alloc(1, sizeof *s, &s));
     TRY(kryi_splitting_create(A, c->strength, s));
@@ -264,8 +264,10 @@ done:
     return st;
 }
 
-static kry_status classical_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
+static kry_status classical_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P,
+                                   kryi_device_csr *R)
 {
+    (void)R;
     return kryi_splitting_interpolate_again(A, kept, P);
 }
 

@@ -6,6 +6,9 @@
 
 static const char stem[] = "coarser";
 
+/* Of entries of a coarser matrix that goes with a restriction of its own, relative to the largest one of a row. */
+static const double coarser_drop = 4e-3;
+
 kry_status kryi_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,
                             const kry_arg *args, size_t count)
 {
@@ -48,6 +51,43 @@ kry_status kryi_device_check(const kryi_device_csr *A, kryi_device_facts *f)
 done:
     kryi_buffer_release(A->dev, &out);
     kryi_buffer_release(A->dev, &d);
+    return st;
+}
+
+/* ---- fewer entries ------------------------------------------------------------------------------- */
+
+kry_status kryi_device_csr_keep(const kryi_device_csr *X, bool is_square, const kryi_device_csr *C)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)X->rows, square = is_square;
+    const kry_arg args[] = { ARG(rows),   ARG(square),     ARG(X->row_ptr), ARG(X->col),
+                             ARG(X->val), ARG(C->row_ptr), ARG(C->col),     ARG(C->val) };
+
+    TRY(kryi_device_rows(X->dev, stem, "coarser_kept_numbers", X->rows, args, COUNT(args)));
+done:
+    return st;
+}
+
+kry_status kryi_device_csr_drop(const char *what, const kryi_device_csr *X, double drop,
+                                bool is_square, kryi_device_csr *C)
+{
+    kry_status st = KRY_OK;
+    const cl_int rows = (cl_int)X->rows, square = is_square;
+    cl_mem length = NULL;
+
+    *C = (kryi_device_csr){ .dev = X->dev, .rows = X->rows, .cols = X->cols, .type = KRY_F64 };
+    TRY(kryi_ints_create(X->dev, X->rows, &length));
+    const kry_arg lengths[] = { ARG(rows),   ARG(square), ARG(drop),  ARG(X->row_ptr),
+                                ARG(X->col), ARG(X->val), ARG(length) };
+    TRY(kryi_device_rows(X->dev, stem, "coarser_kept_lengths", X->rows, lengths, COUNT(lengths)));
+    TRY(kryi_device_csr_make_rows(what, length, C));
+    const kry_arg columns[] = { ARG(rows),   ARG(square), ARG(drop),       ARG(X->row_ptr),
+                                ARG(X->col), ARG(X->val), ARG(C->row_ptr), ARG(C->col) };
+    TRY(kryi_device_rows(X->dev, stem, "coarser_kept_columns", X->rows, columns, COUNT(columns)));
+    TRY(kryi_device_csr_keep(X, is_square, C));
+done:
+    kryi_buffer_release(X->dev, &length);
+    if (st < 0) kryi_device_csr_release(C);
     return st;
 }
 
@@ -157,11 +197,28 @@ done:
     return st;
 }
 
+/* c->A := R A P without small entries, at the places that it has, or at new ones. */
+static kry_status multiply_and_drop(const kryi_device_csr *A, kryi_device_coarser *c)
+{
+    kry_status st = KRY_OK;
+    kryi_device_csr AP = { 0 }, all = { 0 };
+
+    TRY(kryi_device_csr_product(A, &c->P, false, &AP));
+    TRY(kryi_device_csr_product(&c->R, &AP, false, &all));
+    TRY(c->A.dev ? kryi_device_csr_keep(&all, true, &c->A)
+                 : kryi_device_csr_drop("a coarser matrix", &all, coarser_drop, true, &c->A));
+done:
+    kryi_device_csr_release(&all);
+    kryi_device_csr_release(&AP);
+    return st;
+}
+
 kry_status kryi_device_coarser_multiply(const char *who, int level, kry_type type,
                                         const kryi_device_csr *A, kryi_device_coarser *c)
 {
     kry_status st = KRY_OK;
 
+    if (c->R.dev) return multiply_and_drop(A, c);
     TRY(kryi_device_csr_transpose(&c->P, &c->R, &c->from));
     TRY(kryi_device_csr_product(A, &c->P, false, &c->AP));
     TRY(kryi_device_csr_product(&c->R, &c->AP, true, &c->A));
@@ -183,8 +240,9 @@ kry_status kryi_device_coarser_again(const char *who, int level, kry_type type,
 {
     kry_status st = KRY_OK;
 
-    TRY(make_room(&c->R));
     TRY(make_room(&c->A));
+    if (!c->from) return multiply_and_drop(A, c);
+    TRY(make_room(&c->R));
     TRY(kryi_device_csr_transpose_again(&c->P, c->from, &c->R));
     if (c->AP.dev) {
         TRY(make_room(&c->AP));

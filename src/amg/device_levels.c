@@ -19,6 +19,7 @@ struct kryi_device_levels {
     const kry_op *matrix; /* of the finest level of all; borrowed */
     kry_device *dev;      /* that makes the levels; retained */
     bool on_host;         /* of any size; operators are made by the host */
+    bool unsymmetric;     /* matrices need not be symmetric */
     bool below;           /* the finest of these levels is not the matrix */
     const kryi_coarsener *by;
     kryi_device_csr
@@ -113,7 +114,7 @@ static kry_status read_matrix(kryi_device_levels *L, kryi_device_csr *A, kryi_de
         TRY(kryi_device_csr_of_again(kryi_matrix_of(L->matrix), &L->given));
     TRY(kryi_device_csr_convert(&L->given, KRY_F64, A));
     TRY(kryi_device_check(A, f));
-    if (f->sound) return KRY_OK;
+    if (f->sound || L->unsymmetric) return KRY_OK;
     kryi_device_csr_release(A);
     TRY(read_from_host(L, A, &f->look));
 done:
@@ -121,7 +122,8 @@ done:
     return st;
 }
 
-kry_status kryi_device_levels_create(const char *who, const kry_op *A, kryi_device_levels **out)
+kry_status kryi_device_levels_create(const char *who, const kry_op *A, bool unsymmetric,
+                                     kryi_device_levels **out)
 {
     kry_status st = KRY_OK;
     kryi_device_levels *L = NULL;
@@ -129,7 +131,7 @@ kry_status kryi_device_levels_create(const char *who, const kry_op *A, kryi_devi
 
     *out = NULL;
     TRY(kryi_alloc(1, sizeof *L, &L));
-    L->who = who, L->matrix = A, L->keep.type = A->shape.type;
+    L->who = who, L->matrix = A, L->keep.type = A->shape.type, L->unsymmetric = unsymmetric;
     L->dev = kry_device_retain(A->dev);
     TRY(read_matrix(L, &L->level[0].to.A, &found));
     L->look = found.look;
@@ -174,7 +176,7 @@ kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_coarsene
     if (L->count == LEVELS) return KRY_OK;
     if (!L->on_host && from->to.A.rows <= SMALL) return KRY_OK;
     L->by = by;
-    TRY(by->create(c, &from->to.A, &to.P, &from->kept));
+    TRY(by->create(c, &from->to.A, &to.P, &to.R, &from->kept));
     if (!from->kept) return KRY_OK;
     TRY(kryi_device_coarser_multiply(L->who, ++c->level, L->matrix->shape.type, &from->to.A, &to));
     L->level[L->count++].to = to, to = (kryi_device_coarser){ 0 };
@@ -254,13 +256,19 @@ done:
     return st;
 }
 
+/* Of the matrices of the levels. */
+static unsigned traits_of(const kryi_device_levels *L)
+{
+    return L->by == &kryi_air_coarsening ? 0 : KRY_SYMMETRIC;
+}
+
 kry_status kryi_device_levels_operators(kryi_device_levels *L, kryi_level *level)
 {
     kry_status st = KRY_OK;
     kryi_device_coarser *to = &L->level[L->count - 1].to;
 
     if (L->count > 2 || L->below)
-        TRY(store(L, L->keep, &L->level[L->count - 2].to.A, KRY_SYMMETRIC, &level->A));
+        TRY(store(L, L->keep, &L->level[L->count - 2].to.A, traits_of(L), &level->A));
     TRY(store(L, L->keep, &to->P, 0, &level->P));
     TRY(store(L, L->keep, &to->R, 0, &level->R));
 done:
@@ -270,7 +278,7 @@ done:
 kry_status kryi_device_levels_coarsest(kryi_device_levels *L, kry_op **A)
 {
     const kryi_keep digits = { .type = L->matrix->shape.type };
-    return store(L, digits, &L->level[L->count - 1].to.A, KRY_SYMMETRIC, A);
+    return store(L, digits, &L->level[L->count - 1].to.A, traits_of(L), A);
 }
 
 /* ---- new numbers --------------------------------------------------------------------------------- */
@@ -323,9 +331,11 @@ kry_status kryi_device_levels_renew(kryi_device_levels *L, const kryi_csr *rows)
     TRY(rows ? take_finest(L, rows) : renew_finest(L));
     for (int i = 1; i < L->count; i++) {
         const level *from = &L->level[i - 1];
-        kryi_device_csr *P = &L->level[i].to.P;
+        kryi_device_csr *P = &L->level[i].to.P, *R = &L->level[i].to.R;
         TRY(kryi_buffer_create(P->dev, (uint64_t)P->nnz * kry_type_size(P->type), &P->val));
-        TRY(L->by->update(&from->to.A, from->kept, P));
+        if (!L->level[i].to.from)
+            TRY(kryi_buffer_create(R->dev, (uint64_t)R->nnz * kry_type_size(R->type), &R->val));
+        TRY(L->by->update(&from->to.A, from->kept, P, R));
         TRY(kryi_device_coarser_again(L->who, i, L->matrix->shape.type, &from->to.A,
                                       &L->level[i].to));
     }

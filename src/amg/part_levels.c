@@ -404,7 +404,8 @@ static kry_status make_all(part_levels *L, kryi_hierarchy *H, const given *g)
     kryi_coarsen c = { 0 };
 
     TRY(kryi_layout_rows(&L->A->dev->layout, L->A->shape.rows, NULL, &s.total));
-    if (s.total > L->gather && p->coarsening != KRY_COARSEN_CLASSICAL)
+    if (s.total > L->gather && p->coarsening != KRY_COARSEN_CLASSICAL &&
+        p->restriction != KRY_RESTRICT_AIR)
         TRY(add_parts(L, H, p, &c, &s));
     TRY(add_below(L, H, g, &c, &s));
 done:

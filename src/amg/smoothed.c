@@ -343,14 +343,14 @@ done:
 }
 
 static kry_status smoothed_create(kryi_coarsen *c, const kryi_device_csr *A, kryi_device_csr *P,
-                                  void **kept)
+                                  kryi_device_csr *R, void **kept)
 {
     kry_status st = KRY_OK;
     kryi_device_csr S = { 0 };
     smoothed *s = NULL;
     bool useful;
 
-    *P = (kryi_device_csr){ 0 };
+    *P = *R = (kryi_device_csr){ 0 };
     *kept = NULL;
     TRY(kryi_alloc(1, sizeof *s, &s));
     TRY(find(c, A, s, &useful));
@@ -364,12 +364,14 @@ done:
     return st;
 }
 
-static kry_status smoothed_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P)
+static kry_status smoothed_update(const kryi_device_csr *A, void *kept, kryi_device_csr *P,
+                                  kryi_device_csr *R)
 {
     kry_status st = KRY_OK;
     const smoothed *s = kept;
     kryi_device_csr S = { 0 };
 
+    (void)R;
     TRY(make_smoother(A, &s->F, &S));
     TRY(kryi_device_csr_product_again(&S, &s->T, false, P));
 done:

@@ -115,5 +115,9 @@ static inline kry_status kryi_ints_create(kry_device *dev, int64_t count, cl_mem
 }
 /* CPUs: how many groups share the rows of a matrix if each has an int of scratch for each column. */
 int64_t kryi_device_csr_groups(const kry_device *dev, int64_t rows, int64_t cols, int64_t nnz);
+/* Groups of a launch over the rows of A whose work-items need so many numbers of `size` bytes each (cl/common/scratch.clh);
+ * *room: bytes for all of them. */
+int64_t kryi_device_csr_groups_with_room(const kryi_device_csr *A, int64_t numbers, size_t size,
+                                         size_t *room);
 
 #endif

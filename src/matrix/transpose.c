@@ -59,6 +59,21 @@ int64_t kryi_device_csr_groups(const kry_device *dev, int64_t rows, int64_t cols
     return groups > 0 ? groups : 1;
 }
 
+int64_t kryi_device_csr_groups_with_room(const kryi_device_csr *A, int64_t numbers, size_t size,
+                                         size_t *room)
+{
+    const bool cpu = A->dev->info.cpu_kernels;
+    const size_t most = (size_t)1 << 28, items = cpu ? 1 : (size_t)kryi_group_size(A->dev),
+                 each = items * (size_t)numbers * size;
+    int64_t groups = cpu ? kryi_device_csr_groups(A->dev, A->rows, numbers, A->nnz)
+                         : kryi_groups_for(A->dev, A->type, 2 * A->rows);
+
+    if ((size_t)groups * each > most) groups = (int64_t)(most / each);
+    if (groups < 1) groups = 1;
+    *room = (size_t)groups * each;
+    return groups;
+}
+
 /* ---- transposes ---------------------------------------------------------------------------- */
 
 /* Count, and place, group by group. */

@@ -629,7 +629,7 @@ static kry_status make_in_one(kryi_hierarchy *H, grids *L)
 
     TRY(finest_grid(L->given, L->how.params.cycle.values, &L->factor, &L->A[0]));
     if (finest_grid_suits_degree_3(L->given, L->factor))
-        kryi_hierarchy_prefer(H, cycle->smoother, 3);
+        kryi_hierarchy_prefer(H, cycle->smoother, 3, 1);
     while (more && L->count < most && L->A[L->count - 1]->shape.rows > cycle->coarsest)
         TRY(append(L, &more));
     TRY(find_bounds(L));

@@ -25,8 +25,8 @@ struct kryi_hierarchy {
     kry_op_table table; /* of the family's kind */
     void *self;         /* the family's */
     kry_cycle_params cycle;
-    bool any_smoother, any_degree; /* none was asked for */
-    kryi_rung *rung;               /* count of them */
+    bool any_smoother, any_degree, any_sweeps; /* none was asked for */
+    kryi_rung *rung;                           /* count of them */
     int count;
     int64_t columns;     /* of the cycle that runs */
     kryi_coarse *coarse; /* NULL: A has no unknowns */

@@ -37,8 +37,9 @@ int kryi_hierarchy_levels(const kryi_hierarchy *H) { return H->count; }
 kryi_level *kryi_hierarchy_level(kryi_hierarchy *H, int i) { return &H->rung[i].level; }
 const kry_cycle_params *kryi_hierarchy_cycle(const kryi_hierarchy *H) { return &H->cycle; }
 
-void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree)
+void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree, int sweeps)
 {
+    if (H->any_sweeps) H->cycle.sweeps = sweeps;
     if (H->any_degree) H->cycle.degree = degree;
     if (H->any_smoother) H->cycle.smoother = smoother;
 }
@@ -285,14 +286,32 @@ static void hierarchy_destroy(void *self)
 /* The type of the levels' vectors. */
 static kry_type type_of(const kryi_hierarchy *H) { return H->rung[0].level.A->shape.type; }
 
+/* coarsest_create for an A that need not be symmetric; what a singular one cannot solve for is left out. */
+static kry_status coarsest_by_lu(const char *who, const kry_op *A, kry_type type,
+                                 kryi_coarse **coarse)
+{
+    kry_status st = KRY_OK;
+    const kryi_coarse_how how = { .unsymmetric = true };
+    kryi_csr E = { 0 };
+
+    *coarse = NULL;
+    TRY(kryi_rows_read(who, A, &E));
+    TRY(kryi_coarse_create(A->dev, type, &how, &E, coarse));
+done:
+    kryi_csr_release(&E);
+    return st;
+}
+
 static kry_status factor_coarsest(kryi_hierarchy *H)
 {
     kry_status st = KRY_OK;
-    const kry_op *A = H->rung[H->count - 1].level.A;
+    const kryi_level *last = &H->rung[H->count - 1].level;
+    const kry_op *A = last->A;
     kryi_coarse *coarse = NULL;
 
     if (A->shape.rows == 0) return KRY_OK;
-    TRY(coarsest_create(H->family->who, A, type_of(H), &coarse));
+    TRY((last->unsymmetric ? coarsest_by_lu : coarsest_create)(H->family->who, A, type_of(H),
+                                                               &coarse));
     kryi_coarse_release(&H->coarse);
     H->coarse = coarse;
 done:
@@ -449,6 +468,7 @@ static kry_status create(const kryi_family *family, const kry_op *A, const kry_c
     H->cycle = *cycle;
     H->any_smoother = cycle->smoother == KRY_SMOOTHER_AUTO;
     H->any_degree = cycle->degree == 0;
+    H->any_sweeps = cycle->sweeps == 0;
     H->table = cycle_table;
     H->table.kind = family->kind;
     TRY(check_cycle(family, &H->cycle));
@@ -461,7 +481,9 @@ static kry_status create(const kryi_family *family, const kry_op *A, const kry_c
     write_variant(H);
     if (kryi_cycle_leaves_dots(H)) H->table.apply_dots = cycle_apply_dots;
     if (kryi_cycle_takes_columns(H)) H->table.apply_block = cycle_apply;
-    shape.traits = H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING : KRY_SYMMETRIC;
+    shape.traits = H->rung[0].level.unsymmetric    ? 0
+                   : H->cycle.shape >= KRY_CYCLE_K ? KRY_VARYING
+                                                   : KRY_SYMMETRIC;
     TRY(kryi_op_create_fused(A->dev, &H->table, H->narrow ? &narrow_fused : &cycle_fused, H, &shape,
                              M));
     H = NULL;

@@ -50,12 +50,13 @@ struct kryi_shell; /* part_window.h */
 
 typedef struct kryi_level {
     kry_op *
-        A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric */
+        A; /* n-by-n, retained; offers `relax`, or a diagonal; for red-black `sweep_colour`. Symmetric, unless `unsymmetric` */
     kry_op *P; /* n-by-m, m the unknowns of the next level; retained. NULL on the coarsest level */
     kry_op *R; /* m-by-n: P'; retained. NULL: P offers apply_transpose */
     double
         factor; /* finest level, in single for an A in double: that A times a power of two; else 0 */
-    double highest; /* no eigenvalue of D^-1 A is larger; 0: estimate it */
+    bool unsymmetric; /* A need not be symmetric, nor R = P'; on all levels or on none */
+    double highest;   /* no eigenvalue of D^-1 A is larger; 0: estimate it */
     /* NULL, or borrowed: vectors have numbers of other parts around the own ones. P' brings these for b of the next level,
      * in so many layers that a visit from x = 0 needs no more of them */
     const struct kryi_shell *shell;
@@ -106,8 +107,8 @@ int kryi_hierarchy_levels(const kryi_hierarchy *H);
 kryi_level *kryi_hierarchy_level(kryi_hierarchy *H, int i); /* 0: the finest */
 /* What was asked for, with the defaults filled in. */
 const kry_cycle_params *kryi_hierarchy_cycle(const kryi_hierarchy *H);
-/* For a family that makes levels: what smooths them if nobody has asked for a smoother, for a degree. */
-void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree);
+/* For a family that makes levels: what smooths them if nobody has asked for a smoother, for a degree, for a number of sweeps. */
+void kryi_hierarchy_prefer(kryi_hierarchy *H, kry_smoother smoother, int degree, int sweeps);
 
 /* M := a cycle over the levels that the family makes of A: what the `create` of a kryi_constructor calls. Of a
  * share of an operator on a team: team_levels.h. Waits.

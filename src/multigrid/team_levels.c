@@ -259,6 +259,7 @@ static kry_status add_levels(kryi_hierarchy *H, const team_levels *t)
     const int64_t second = W->rung[W->count > 1].level.A->shape.rows;
     kryi_level finest = { .A = (kry_op *)t->A,
                           .highest = W->rung[0].smooth.highest,
+                          .unsymmetric = top->unsymmetric,
                           .shell = t->how.shell };
 
     TRY(transfer_create(t->A, top, second, &t->how, &finest.P));
@@ -289,7 +290,7 @@ kry_status kryi_team_levels_make(kryi_hierarchy *H, const kry_op *A, const void 
     TRY(make_alone(t, g->params));
     TRY(add_levels(H, t));
     const kry_cycle_params *theirs = kryi_hierarchy_cycle(kryi_hierarchy_of(t->M));
-    kryi_hierarchy_prefer(H, theirs->smoother, theirs->degree);
+    kryi_hierarchy_prefer(H, theirs->smoother, theirs->degree, theirs->sweeps);
     *self = t, t = NULL;
 done:
     kryi_team_levels_destroy(t);

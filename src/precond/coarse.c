@@ -14,6 +14,7 @@
  */
 #include "precond/coarse.h"
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,139 @@ struct kryi_coarse {
     bool dense;
     kryi_dense_inverse inverse; /* if dense */
 };
+
+/* ---- an E that need not be symmetric ----------------------------------------------------------- */
+
+/*
+ * P E = L U by Gauss's elimination with exchanges of rows, n^2 numbers. A pivot that is rounding, measured by the largest number of
+ * E, counts as infinite: its unknown is zero, and what the others then cannot solve for is left out.
+ */
+typedef struct lu {
+    int64_t n;
+    int64_t *from; /* n: the row of E that is eliminated i-th */
+    double *LU;    /* n-by-n, row by row; the diagonal has the inverses of the pivots */
+    double *x;     /* n: room */
+} lu;
+
+static void lu_destroy(void *self)
+{
+    lu *f = self;
+    if (!f) return;
+    free(f->x);
+    free(f->LU);
+    free(f->from);
+    free(f);
+}
+
+/* f->LU := E. Returns its largest number. */
+static double lu_enter(lu *f, const kryi_csr *E)
+{
+    const double *val = E->val;
+    double most = 0;
+
+    for (int64_t i = 0; i < f->n; i++) {
+        f->from[i] = i;
+        for (int64_t e = E->row_ptr[i]; e < E->row_ptr[i + 1]; e++) {
+            if (E->col[e] >= f->n) continue;
+            f->LU[i * f->n + E->col[e]] = val[e];
+            most = fmax(most, fabs(val[e]));
+        }
+    }
+    return most;
+}
+
+/* The row with the largest number in column p comes p-th. */
+static void lu_exchange(lu *f, int64_t p)
+{
+    const int64_t n = f->n;
+    int64_t best = p;
+
+    for (int64_t i = p + 1; i < n; i++)
+        if (fabs(f->LU[i * n + p]) > fabs(f->LU[best * n + p])) best = i;
+    if (best == p) return;
+    const int64_t from = f->from[p];
+    f->from[p] = f->from[best], f->from[best] = from;
+    for (int64_t j = 0; j < n; j++) {
+        const double v = f->LU[p * n + j];
+        f->LU[p * n + j] = f->LU[best * n + j], f->LU[best * n + j] = v;
+    }
+}
+
+static void lu_eliminate(lu *f, double least)
+{
+    const int64_t n = f->n;
+
+    for (int64_t p = 0; p < n; p++) {
+        double *from = f->LU + p * n;
+        lu_exchange(f, p);
+        from[p] = fabs(from[p]) > least ? 1 / from[p] : 0;
+        for (int64_t i = p + 1; i < n; i++) {
+            double *to = f->LU + i * n;
+            const double l = to[p] *= from[p];
+            if (l == 0) continue;
+            for (int64_t j = p + 1; j < n; j++) to[j] -= l * from[j];
+        }
+    }
+}
+
+static kry_status lu_create(const kryi_csr *E, int64_t n, double rounding, void **self)
+{
+    kry_status st = KRY_OK;
+    lu *f = NULL;
+
+    (void)rounding;
+    *self = NULL;
+    CHECK(n <= KRY_LU_MOST, KRY_ERR_UNSUPPORTED,
+          "the coarsest level has %lld unknowns, too many for a dense factor; at most %d are "
+          "possible",
+          (long long)n, (int)KRY_LU_MOST);
+    TRY(kryi_alloc(1, sizeof *f, &f));
+    f->n = n;
+    TRY(kryi_alloc((uint64_t)n, sizeof *f->from, &f->from));
+    TRY(kryi_alloc((uint64_t)n, sizeof *f->x, &f->x));
+    TRY(kryi_alloc((uint64_t)(n * n), sizeof *f->LU, &f->LU));
+    lu_eliminate(f, lu_enter(f, E) * (double)n * DBL_EPSILON);
+    *self = f, f = NULL;
+done:
+    lu_destroy(f);
+    return st;
+}
+
+static kry_status lu_solve(void *self, double *x, int64_t columns)
+{
+    lu *f = self;
+    const int64_t n = f->n;
+
+    for (double *column = x; columns > 0; columns--, column += n) {
+        for (int64_t i = 0; i < n; i++) {
+            double sum = column[f->from[i]];
+            for (int64_t j = 0; j < i; j++) sum -= f->LU[i * n + j] * f->x[j];
+            f->x[i] = sum;
+        }
+        for (int64_t i = n - 1; i >= 0; i--) {
+            double sum = f->x[i];
+            for (int64_t j = i + 1; j < n; j++) sum -= f->LU[i * n + j] * column[j];
+            column[i] = sum * f->LU[i * n + i];
+        }
+    }
+    return KRY_OK;
+}
+
+static double lu_bytes(const void *self)
+{
+    const lu *f = self;
+    return (double)(f->n * f->n) * sizeof(double);
+}
+
+static const kryi_cholesky_engine dense_lu = {
+    .name = "lu dense",
+    .create = lu_create,
+    .solve = lu_solve,
+    .bytes = lu_bytes,
+    .destroy = lu_destroy,
+};
+
+/* ---- the solver ---------------------------------------------------------------------------------- */
 
 static kry_status check_numbers(const kryi_csr *E)
 {
@@ -208,7 +342,8 @@ static kry_status choose(kryi_coarse *s, const kryi_coarse_how *how)
 
     CHECK((unsigned)m <= KRY_COARSE_CHOLESKY, KRY_ERR_ARGUMENT,
           "coarse solver: method %d is unknown", (int)m);
-    if (m != KRY_COARSE_CHOLESKY) TRY(kryi_dense_inverse_choose(&s->inverse, how->product));
+    const kryi_coarse_product product = how->unsymmetric ? KRY_COARSE_FULL : how->product;
+    if (m != KRY_COARSE_CHOLESKY) TRY(kryi_dense_inverse_choose(&s->inverse, product));
     s->dense = m == KRY_COARSE_DENSE || (m == KRY_COARSE_AUTO && wants_dense(s));
     if (!s->dense) goto done;
     double bytes = kryi_dense_inverse_bytes(&s->inverse);
@@ -225,6 +360,7 @@ enum { MOST_PIVOTED = 1024 };
 
 static const kryi_cholesky_engine *choose_engine(const kryi_coarse_how *how, const kryi_coarse *s)
 {
+    if (how->unsymmetric) return &dense_lu;
     if (how->engine) return how->engine;
     if (how->rounding > 0 && s->k <= MOST_PIVOTED) return &kryi_cholesky_pivoted;
     if (s->dense && kryi_coarse_inverts(&s->inverse)) return NULL;
@@ -240,10 +376,15 @@ static kry_status factorise(kryi_coarse *s, const kryi_coarse_how *how, const kr
 {
     kry_status st = KRY_OK;
 
-    if (s->n > 0) TRY(s->engine->create(E, s->n, how->rounding, &s->factor));
+    kryi_csr E_t = { 0 };
+
+    /* The inverse is multiplied by row by row, and these are the columns of the inverse of E'. */
+    if (s->dense && how->unsymmetric) TRY(kryi_csr_transpose(E, &E_t));
+    if (s->n > 0) TRY(s->engine->create(E_t.row_ptr ? &E_t : E, s->n, how->rounding, &s->factor));
     TRY(find_null_space(s, E));
     if (s->dense) TRY(kryi_dense_inverse_form(&s->inverse, invert_columns, s));
 done:
+    kryi_csr_release(&E_t);
     return st;
 }
 

@@ -29,6 +29,8 @@ typedef struct kryi_cholesky_engine {
 } kryi_cholesky_engine;
 
 extern const kryi_cholesky_engine kryi_cholesky_band, kryi_cholesky_pivoted;
+/* Unknowns of an E that need not be symmetric, at most. */
+enum { KRY_LU_MOST = 2000 };
 #ifdef KRY_HAVE_CHOLMOD
 extern const kryi_cholesky_engine kryi_cholesky_cholmod;
 #endif
@@ -99,6 +101,8 @@ typedef struct kryi_coarse_how {
     double rounding;
     const kryi_cholesky_engine
         *engine; /* NULL: the device, or CHOLMOD if there is one; for tests */
+    bool
+        unsymmetric; /* E need not be symmetric; what a singular one cannot solve for is left out */
 } kryi_coarse_how;
 
 /*

@@ -252,21 +252,6 @@ done:
     return st;
 }
 
-/* Groups for work-items that need so many numbers of `size` bytes each, at the same time; *room: bytes for all of them. */
-static int64_t groups_with_room(const setup *s, int64_t numbers, size_t size, size_t *room)
-{
-    const bool cpu = s->dev->info.cpu_kernels;
-    const size_t most = (size_t)1 << 28, items = cpu ? 1 : (size_t)kryi_group_size(s->dev),
-                 each = items * (size_t)numbers * size;
-    int64_t groups = cpu ? kryi_device_csr_groups(s->dev, s->rows, numbers, s->A.nnz)
-                         : kryi_groups_for(s->dev, s->type, 2 * (int64_t)s->rows);
-
-    if ((size_t)groups * each > most) groups = (int64_t)(most / each);
-    if (groups < 1) groups = 1;
-    *room = (size_t)groups * each;
-    return groups;
-}
-
 static kryi_scalar least_pivot(const fsai *M, const setup *s)
 {
     const bool single = M->A->shape.type == KRY_F32 || s->type == KRY_F32;
@@ -283,7 +268,7 @@ static kry_status choose(const fsai *M, const setup *s, kryi_device_csr *G)
     const kryi_scalar least = least_pivot(M, s);
     const size_t size = kry_type_size(s->type);
     size_t bytes;
-    const int64_t groups = groups_with_room(s, numbers, size, &bytes);
+    const int64_t groups = kryi_device_csr_groups_with_room(A, numbers, size, &bytes);
     cl_mem scratch = NULL, table = NULL, chosen = NULL, length = NULL;
 
     *G = (kryi_device_csr){ .dev = s->dev, .rows = s->rows, .cols = s->rows, .type = s->type };
@@ -350,8 +335,8 @@ static kry_status compute_rows(const fsai *M, const setup *s, cl_int shorter, cl
     const cl_int symmetric = M->symmetric;
     const kryi_scalar least = least_pivot(M, s);
     size_t bytes;
-    const int64_t groups =
-        groups_with_room(s, (int64_t)longest * (longest + 2), kry_type_size(s->type), &bytes);
+    const int64_t groups = kryi_device_csr_groups_with_room(A, (int64_t)longest * (longest + 2),
+                                                            kry_type_size(s->type), &bytes);
     cl_mem scratch = NULL, above = upper ? upper : lower;
 
     TRY(kryi_buffer_create(s->dev, bytes, &scratch));

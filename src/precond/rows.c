@@ -77,7 +77,7 @@ done:
 kry_status kryi_rows_symmetrise(const char *who, const kry_op *A, kryi_csr *R, double *inverse)
 {
     kry_status st = KRY_OK;
-    const double tolerance = A->shape.type == KRY_F32 ? 1e-5 : 1e-8; /* of files with few digits */
+    const double tolerance = kryi_symmetry_tolerance(A->shape.type);
     kryi_csr_mismatch m;
 
     TRY(invert_diagonal(who, A, R, inverse));

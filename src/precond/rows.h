@@ -16,6 +16,11 @@ kry_status kryi_rows_download(const kry_op *A, kryi_csr *R);
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kryi_rows_read(const char *who, const kry_op *A, kryi_csr *R);
 
+/* |a_ij - a_ji| below so much of sqrt(a_ii a_jj) is rounding, of files with few digits, too. */
+static inline double kryi_symmetry_tolerance(kry_type type)
+{
+    return type == KRY_F32 ? 1e-5 : 1e-8;
+}
 /*
  * Make what is symmetric but for rounding symmetric to the bit: the lower triangle counts, zeros
  * without a partner go.

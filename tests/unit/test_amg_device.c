@@ -347,7 +347,7 @@ static void prolongation__keeps_constants(void **state)
     void *kept;
     (void)state;
     OK(kryi_device_csr_upload(device(), &A, &D));
-    OK(kryi_smoothed_aggregation.create(&c, &D, &to.P, &kept));
+    OK(kryi_smoothed_aggregation.create(&c, &D, &to.P, &to.R, &kept));
     OK(kryi_device_coarser_multiply("test", 1, KRY_F64, &D, &to));
     OK(kryi_device_csr_download(&to.P, &P));
     OK(kryi_device_csr_download(&to.A, &E));
@@ -392,7 +392,7 @@ static made make(kry_device *dev, const kryi_coarsener *by, const kryi_coarsen *
     if (vectors)
         OK(kryi_buffer_upload(dev, count * sizeof *vectors, vectors, &m.c.near_null_space));
     OK(kryi_device_csr_upload(dev, A, &D));
-    OK(by->create(&m.c, &D, &m.to.P, &m.kept));
+    OK(by->create(&m.c, &D, &m.to.P, &m.to.R, &m.kept));
     if (m.kept)
         OK(kryi_device_coarser_multiply("test", 1, KRY_F64, &D, &m.to));
     else
@@ -409,7 +409,7 @@ static void renew(made *m, const kryi_coarsener *by, const kryi_csr *B)
 
     for (size_t k = 0; k < COUNT(numbers); k++) kryi_buffer_release(m->dev, &numbers[k]->val);
     OK(kryi_device_csr_upload(m->dev, B, &D));
-    OK(by->update(&D, m->kept, &m->to.P));
+    OK(by->update(&D, m->kept, &m->to.P, &m->to.R));
     OK(kryi_device_coarser_again("test", 1, KRY_F64, &D, &m->to));
     kryi_device_csr_release(&D);
 }
@@ -753,7 +753,8 @@ static void amg__matrices_that_are_not_symmetric(void **state)
     before = numbers_of(z);
     *entry = -0.5;
     change(op, &A, 1);
-    REFUSES(kry_amg_create(op, NULL, &N), KRY_ERR_ARGUMENT, "is not symmetric: row");
+    REFUSES(kry_amg_create(op, KRY_AMG(.restriction = KRY_RESTRICT_TRANSPOSE), &N),
+            KRY_ERR_ARGUMENT, "is not symmetric: row");
     REFUSES(kry_op_update(M, NULL), KRY_ERR_ARGUMENT, "is not symmetric: row");
     *entry = -1;
     ((double *)A.val)[kryi_csr_find(&A, 300, 300)] = 0.001; /* positive, but A is not definite */

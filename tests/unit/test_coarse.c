@@ -24,7 +24,11 @@ static kry_status create_with(kry_device *dev, kry_type type, kry_coarse_method 
                               kryi_coarse_product product, const kryi_cholesky_engine *engine,
                               const coarse_matrix *E, kryi_coarse **s)
 {
-    const kryi_coarse_how how = { method, product, E->singular, engine ? 1e-11 : 0, engine };
+    const kryi_coarse_how how = { .method = method,
+                                  .product = product,
+                                  .singular = E->singular,
+                                  .rounding = engine ? 1e-11 : 0,
+                                  .engine = engine };
     const kryi_csr sparse = sparse_of(E);
     return kryi_coarse_create(dev, type, &how, &sparse, s);
 }
