@@ -24,6 +24,9 @@ typedef struct survey {
     /* Far couplings carry one way rather than the other, over more than 60 bandwidths: strong convection across many lines of
      * a grid. Only of a dominant diagonal. */
     bool convective;
+    /* Approximate ideal restriction pays: its iterations do not grow, but its set-up takes as long as some hundred with
+     * incomplete factors, and fewer are enough in space, and for few unknowns in the plane. */
+    bool many;
     double ratio;      /* of a row's couplings to its diagonal entry, at most */
     double iterations; /* of the method to begin with: an estimate */
     bool easy;         /* it is known not to be more */
@@ -72,6 +75,7 @@ static double direction_of(const kryi_csr *A, int64_t bandwidth)
 
 static kry_status survey_rows(const kryi_csr *A, survey *s)
 {
+    enum { MANY = 200000, MANY_CONVECTIVE = 50000, PLANE = 6 /* entries in a row */ };
     kry_status st = KRY_OK;
     kryi_finding found;
 
@@ -86,6 +90,8 @@ static kry_status survey_rows(const kryi_csr *A, survey *s)
     for (int64_t i = 0; i < A->rows; i++) survey_row(A, i, s);
     s->convective = !s->symmetric && s->dominant && s->rows > 60 * s->bandwidth &&
                     direction_of(A, s->bandwidth) > 0.4;
+    s->many = !s->symmetric && s->dominant && s->m_matrix &&
+              s->rows >= (s->convective ? MANY_CONVECTIVE : MANY) && s->nnz <= PLANE * s->rows;
 done:
     return st;
 }
@@ -204,6 +210,8 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
         add(list, "pcg", precond ? precond : "auto", iterations);
     else if (s->symmetric)
         add(list, "minres", precond ? precond : "none", iterations);
+    else if (!precond && s->many && !s->easy)
+        add(list, "gmres:60", "amg", iterations);
     else
         add(list, "bicgstab:2", general, iterations);
     if (direct) add(list, "direct", "none", s->direct);

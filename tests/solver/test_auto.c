@@ -232,6 +232,32 @@ static void choices__convection(void **state)
     }
 }
 
+/* Many rows with few entries, none of them positive beside the diagonal, and not symmetric. */
+static void choices__large_convection(void **state)
+{
+    static const struct {
+        int lines;
+        double wind;
+        const char *precond;
+    } cases[] = { { 250, 10, "amg" }, { 200, 10, NULL }, { 250, 0, NULL } };
+    kry_type type = type_of(state);
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        matrix A = grid_of(type, 225, cases[c].lines, cases[c].wind, cases[c].wind);
+        kry_op *op = csr_of(&A, type, NULL);
+        kryi_choices list;
+        OK(kryi_choices_list(op, NULL, false, &list));
+        assert_int_equal(!strcmp(list.choice[0].precond, "amg"), cases[c].precond != NULL);
+        if (cases[c].precond) {
+            assert_string_equal(list.choice[0].method, "gmres:60");
+            assert_string_equal(list.choice[1].method, "bicgstab:2");
+        }
+        kryi_choices_release(&list);
+        kry_op_release(&op);
+        matrix_release(&A);
+    }
+}
+
 static void choices__positive_definite(void **state)
 {
     kry_type type = type_of(state);
@@ -435,6 +461,7 @@ int main(void)
         BOTH(choices__preconditioner_by_dominance),
         BOTH(choices__zeros_on_the_diagonal),
         BOTH(choices__convection),
+        BOTH(choices__large_convection),
         BOTH(choices__positive_definite),
         BOTH(solve__of_every_kind),
         BOTH(solve__goes_on_after_a_breakdown),
