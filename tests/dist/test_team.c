@@ -482,6 +482,7 @@ static void solves__as_on_one_device(void **state)
         { "precond=ip", false },
         { "precond=ssor-ai", false },
         { "precond=fsai:2", false },
+        { "method=gmres precond=amg:restrict=air,coarsest=40", true },
         { "method=cg check-every=7", true },
         { "method=jacobi rtol=0.01 maxit=5000", true },
     };
