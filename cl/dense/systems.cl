@@ -465,6 +465,17 @@ INLINED REAL unpack(const system *A, const place *me, SPACE REAL *F)
     return nothing;
 }
 
+// Row i of F -= l times row `top`, from column `from` on
+INLINED void subtract_row(SPACE REAL *F, int n, int i, int top, REAL l, int from)
+{
+    int j = from;
+#ifdef KRY_CPU
+    for (; j + VW <= n; j += VW)
+        vstore8(vload8(0, F + ENTRY(i, j)) - l * vload8(0, F + ENTRY(top, j)), 0, F + ENTRY(i, j));
+#endif
+    for (; j < n; j++) F[ENTRY(i, j)] -= l * F[ENTRY(top, j)];
+}
+
 kernel void systems_lu(BATCH)
 {
     KERNEL_BEGINS
@@ -505,7 +516,7 @@ kernel void systems_lu(BATCH)
                 if (rank[i] >= 0) continue;
                 const REAL l = F[ENTRY(i, k)] / u_kk;
                 if (l == 0) continue;
-                for (int j = k + 1; j < n; j++) F[ENTRY(i, j)] -= l * F[ENTRY(top, j)];
+                subtract_row(F, n, i, top, l, k + 1);
                 w[i] -= l * w_k;
             }
         }

@@ -7,7 +7,8 @@
  *   status = kry_systems_solve(B, values, b, x, NULL, &result);
  *
  * Each system is solved by the work-items of one work-group in one launch for all, in local memory where it fits there. One
- * device does this: vectors of a team (team.h) are refused with KRY_ERR_UNSUPPORTED.
+ * device does this: teams (team.h) are refused with KRY_ERR_UNSUPPORTED. Several threads may solve at once, each with a solver
+ * of its own, but only one with the method TRIDIAGONAL.
  */
 #ifndef KRY_SYSTEMS_H
 #define KRY_SYSTEMS_H
