@@ -356,10 +356,10 @@ static void add_to_total(line_total *t, double v)
     t->sum += v, t->size += fabs(v), t->count += v != 0;
 }
 
-/* As the library says: but for the rounding of the entries and of their additions. */
+/* As the library says: but for the rounding of the entries and of their additions, which must not leave the range. */
 static bool total_is_zero(const line_total *t, kry_type type)
 {
-    return fabsl(t->sum) <= (eps_of(type) / 2 + t->count * DBL_EPSILON) * t->size;
+    return t->size <= DBL_MAX && fabsl(t->sum) <= (eps_of(type) / 2 + t->count * DBL_EPSILON) * t->size;
 }
 
 /* Constants on parts whose rows and columns all add up to zero, empty rows with empty columns among them. */
