@@ -359,7 +359,8 @@ static void add_to_total(line_total *t, double v)
 /* As the library says: but for the rounding of the entries and of their additions, which must not leave the range. */
 static bool total_is_zero(const line_total *t, kry_type type)
 {
-    return t->size <= DBL_MAX && fabsl(t->sum) <= (eps_of(type) / 2 + t->count * DBL_EPSILON) * t->size;
+    return t->size <= DBL_MAX &&
+           fabsl(t->sum) <= (eps_of(type) / 2 + t->count * DBL_EPSILON) * t->size;
 }
 
 /* Constants on parts whose rows and columns all add up to zero, empty rows with empty columns among them. */
