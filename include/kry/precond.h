@@ -293,13 +293,74 @@ typedef struct kry_ras_params {
 KRY_API KRY_MUST_CHECK kry_status kry_ras_create(const kry_op *A, const kry_ras_params *params,
                                                  kry_op **M);
 
+/* The block matrix of kry_saddle_create: its lower and upper triangle, or both, and the diagonal. */
+typedef enum kry_saddle_kind {
+    KRY_SADDLE_AUTO, /* DIAGONAL if A is symmetric, else LOWER */
+    KRY_SADDLE_DIAGONAL,
+    KRY_SADDLE_LOWER,
+    KRY_SADDLE_UPPER,
+    KRY_SADDLE_FULL
+} kry_saddle_kind;
+
+/* What stands for the Schur complement B2 F^-1 B1 - D. */
+typedef enum kry_saddle_schur {
+    /* MASS where scale or mass is given; else SIMPLE where few iterations with Jacobi's preconditioner are expected for F;
+     * else MASS of a symmetric A, of others LSC where D is zero, or SIMPLE */
+    KRY_SCHUR_AUTO,
+    KRY_SCHUR_MASS,   /* scale diag(mass); where neither is given the diagonal of SIMPLE */
+    KRY_SCHUR_SIMPLE, /* B2 diag(F)^-1 B1 - D */
+    KRY_SCHUR_LSC /* least-squares commutators, for D = 0: P (B2 diag(F)^-1 F diag(F)^-1 B1)^-1 P, P as SIMPLE */
+} kry_saddle_schur;
+
+typedef struct kry_saddle_params {
+    size_t struct_size;
+    kry_saddle_kind kind;
+    kry_saddle_schur schur;
+    int64_t
+        rows; /* the first `rows` rows are the first field; default: those with a positive diagonal entry */
+    const unsigned char
+        *field; /* or n numbers, 0 for rows of the first field, 1 for those of the second; copied */
+    double scale;       /* > 0; default 1 */
+    const double *mass; /* of each row of the second field, in A's order, > 0; NULL: ones; copied */
+    /* Words of kry_precond_create for F and for S, or P, with + in place of commas. Default amg, or ilu0 where that
+     * refuses the block, and jacobi where few iterations are expected for F; copied */
+    const char *first, *second;
+    /* Instead of words: makes *M, a preconditioner or a solver, for the block of F (field 0) and for S, or P (1); again
+     * when M is updated. NULL: by words */
+    kry_status (*make)(void *user, const kry_op *block, int field, kry_op **M);
+    void *make_user;
+} kry_saddle_params;
+#define KRY_SADDLE(...) KRY_PARAMS(kry_saddle_params, __VA_ARGS__)
+
+/*
+ * M := a block preconditioner of A = [F B1; B2 D], a saddle point: flow with pressures, optimality systems
+ *
+ *   diagonal  [F 0; 0 S]^-1     lower  [F 0; B2 -S]^-1     upper  [F B1; 0 -S]^-1
+ *   full      ([F 0; B2 -S] [I F^-1 B1; 0 I])^-1
+ *
+ * with preconditioners in the place of F^-1 and S^-1. The fields may stand in any order. Where S is negative, as of
+ * [F B'; -B D], rows of the second field change sign. `diagonal` is symmetric positive definite if both
+ * preconditioners are: for MINRES; the others are for GMRES and its like, and with solvers inside for fgmres. The
+ * host sets it up; kry_op_update makes blocks and preconditioners anew.
+ *
+ * Cost     F^-1 (full: twice) and S^-1 (LSC: P^-1 twice, and three products), B1 or B2, copies
+ * Returns  KRY_ERR_UNSUPPORTED if A is neither stored nor a grid operator, on a team of devices, for LSC with D;
+ *          KRY_ERR_ARGUMENT for a field without rows; KRY_ERR_SINGULAR for a zero in the diagonal of F, or, of
+ *          symmetric A, if a diagonal entry of S is not positive (message: which row); what the preconditioners return
+ * Source   M. Benzi, G. H. Golub, J. Liesen, Numerical solution of saddle point problems, Acta Numer. 14 (2005),
+ *          doi:10.1017/S0962492904000212. LSC: H. Elman, V. E. Howle, J. Shadid, R. Shuttleworth, R. Tuminaro,
+ *          SIAM J. Sci. Comput. 27 (2006), doi:10.1137/040608817
+ */
+KRY_API KRY_MUST_CHECK kry_status kry_saddle_create(const kry_op *A,
+                                                    const kry_saddle_params *params, kry_op **M);
+
 /*
  * A preconditioner from its name, as the option precond= of kry_solver_create takes it: jacobi, columns,
  * block-jacobi[:ROWS], ip[:drop|unscaled|unscaled,drop], neumann[:DEGREE], ssor-ai[:DEGREE], chebyshev[:DEGREE],
  * fsai[:POWER], mg[:SETTING,...], amg[:SETTING,...], block-ic[:ROWS] (or ic[:ROWS]), ic0, icc[:LEVEL][,HOW],
  * block-ilu[:ROWS], ilu0, ilu[:LEVEL][,HOW] (LEVEL of fill; HOW: rows, levels, sweeps or isai, see kry_trisolve),
- * ras[:OVERLAP] (default 1); none: *M is NULL. auto: mg, amg, block-ic, fsai or jacobi, by rules that docs/choosing.md
- * lists; kry_op_info.chosen of M says why.
+ * ras[:OVERLAP] (default 1), saddle[:SETTING,...]; none: *M is NULL. auto: mg, amg, block-ic, fsai or jacobi,
+ * by rules that docs/choosing.md lists; kry_op_info.chosen of M says why.
  * Behind the colon may stand any parameters of the constructor by name, "chebyshev:degree=6,ratio=30":
  * kry_precond_setting (words.h) lists them.
  * block-ic, ic0, icc, block-ilu, ilu0 and ilu may end in @single or @half, the type in which numbers are stored.

@@ -304,6 +304,8 @@ static const char *obstacle(const kry_op *A, const kryi_options *o)
     if (strstr(o->deflation, "labels:") || strstr(o->deflation, "modes="))
         return "does not go with sub-domains or modes of a file, which have the order that is "
                "given";
+    if (!strncmp(o->precond, "saddle:", 7))
+        return "does not go with fields of precond=saddle, but for those that the diagonal tells";
     return NULL;
 }
 

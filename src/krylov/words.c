@@ -12,7 +12,7 @@
 extern const kryi_constructor kryi_jacobi_precond, kryi_column_scaling_precond,
     kryi_block_jacobi_precond, kryi_chebyshev_precond, kryi_incomplete_poisson_precond,
     kryi_neumann_precond, kryi_ssor_ai_precond, kryi_mg_precond, kryi_amg_precond, kryi_ras_precond,
-    kryi_block_ic_precond, kryi_block_ilu_precond, kryi_fsai_precond;
+    kryi_block_ic_precond, kryi_block_ilu_precond, kryi_fsai_precond, kryi_saddle_precond;
 
 #define FILL_MEANING "the same with LEVEL of fill; rows, levels, sweeps or isai solve"
 static const struct precond {
@@ -20,6 +20,7 @@ static const struct precond {
     const kryi_constructor *how; /* NULL: none, auto */
     const char *number;          /* the setting that a number alone is a value of; NULL: none */
     const char *overlap;         /* ras: the value of its setting, unless it is given */
+    bool nests;                  /* its settings are words, too */
     bool whole;                  /* a block has all rows, unless the settings say something else */
 } preconds[] = {
     { KRY_WORD("none", PLAIN, "", "none") },
@@ -44,6 +45,8 @@ static const struct precond {
       .how = &kryi_amg_precond },
     { KRY_WORD("ras", WHOLE, "[:OVERLAP]", "incomplete factors of sub-domains that overlap"),
       .how = &kryi_ras_precond, .number = "overlap", .overlap = "1" },
+    { KRY_WORD("saddle", TEXT, "[:SETTING,...]", "blocks of the fields of a saddle point"),
+      .how = &kryi_saddle_precond, .number = "rows", .nests = true },
     { KRY_WORD("auto", PLAIN, "", "mg, amg, block-ic, fsai or jacobi, by a look at the matrix") },
     { KRY_WORD("block-ic", WHOLE, "[:ROWS]", "incomplete Cholesky factors of blocks"),
       .how = &kryi_block_ic_precond, .number = "rows" },
@@ -111,7 +114,7 @@ kry_status kryi_precond_create(const kry_op *A, const char *name, bool single, k
     TRY(find(name, &p));
     snprintf(text, sizeof text, "%s", name);
     snprintf(who, sizeof who, "kry_precond_create: '%s' is not %s", name, p->word.form);
-    char *storage = strchr(text, '@');
+    char *storage = p->nests ? NULL : strchr(text, '@');
     if (storage) *storage++ = 0;
     char *settings = strchr(text, ':');
     if (settings) settings++;

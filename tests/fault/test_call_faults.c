@@ -202,28 +202,14 @@ done:
     return st;
 }
 
-static const char *const preconditioners[] = { "fsai",
-                                               "fsai:2",
-                                               "fsai:entries=3",
-                                               "jacobi",
-                                               "block-jacobi:7",
-                                               "block-jacobi:4",
-                                               "chebyshev:3",
-                                               "ip",
-                                               "ip:unscaled",
-                                               "ip:drop",
-                                               "ip:unscaled,drop",
-                                               "neumann:2",
-                                               "ssor-ai:3",
-                                               "block-ic:20",
-                                               "block-ic:20@half",
-                                               "block-ilu:20",
-                                               "block-ilu@half",
-                                               "ilu0",
-                                               "ilu:1,levels",
-                                               "icc:1,isai",
-                                               "ras:1",
-                                               "amg:coarsest=20,restrict=air" };
+static const char *const preconditioners[] = {
+    "fsai",           "fsai:2",         "fsai:entries=3",   "jacobi",
+    "block-jacobi:7", "block-jacobi:4", "chebyshev:3",      "ip",
+    "ip:unscaled",    "ip:drop",        "ip:unscaled,drop", "neumann:2",
+    "ssor-ai:3",      "block-ic:20",    "block-ic:20@half", "block-ilu:20",
+    "block-ilu@half", "ilu0",           "ilu:1,levels",     "icc:1,isai",
+    "ras:1",          "saddle:20",      "saddle:13,lower",  "amg:coarsest=20,restrict=air"
+};
 
 /* ---- solvers ----------------------------------------------------------------------------- */
 
@@ -310,6 +296,7 @@ static const scene solvers[] = {
     STORED("precond=ip"),
     STORED("precond=ssor-ai:2"),
     STORED("precond=fsai:2"),
+    STORED("method=fgmres precond=saddle:20,full,simple,first=jacobi,second=fsai"),
     STORED("precond=neumann"),
     STORED("precond=block-jacobi:7"),
     STORED("precond=block-ic:20"),

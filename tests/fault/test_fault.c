@@ -502,17 +502,11 @@ done:
 static void fault__every_request_of_preconditioners(void **state)
 {
     (void)state;
-    static const char *const names[] = { "ip",
-                                         "ip:drop",
-                                         "ip:unscaled",
-                                         "ssor-ai:2",
-                                         "neumann",
-                                         "block-jacobi:7",
-                                         "block-jacobi:4",
-                                         "block-ic:20@half",
-                                         "fsai:2",
-                                         "fsai:entries=3",
-                                         "amg:coarsest=20,restrict=air" };
+    static const char *const names[] = {
+        "ip",      "ip:drop",        "ip:unscaled",    "ssor-ai:2",
+        "neumann", "block-jacobi:7", "block-jacobi:4", "block-ic:20@half",
+        "fsai:2",  "fsai:entries=3", "saddle:9,upper", "amg:coarsest=20,restrict=air"
+    };
     kry_op *A[2];
     kry_vec *b, *z;
     int all = 0;

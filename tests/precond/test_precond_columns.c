@@ -37,6 +37,8 @@ static const problem some[] = {
     { "block_spd:40:3", "chebyshev:3", ROUNDED },
     { "block_spd:40:3", "ssor-ai:2", ROUNDED },
     { "block_spd:40:3", "fsai", ROUNDED },
+    { "stokes2d:9", "saddle:first=jacobi", SAME_BITS },
+    { "stokes2d:9", "saddle:full,lsc,first=jacobi,second=chebyshev:3", ROUNDED },
     { "poisson2d:19", "amg:coarsest=20,scaling=fsai", SINGLE },
     { "convection2d:19:100", "amg:coarsest=20,values=double", ROUNDED },
 };

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 static kry_device *dev;
-static kry_op *A, *grid; /* 3 unknowns; 3 x 3 */
+static kry_op *A, *grid, *saddle_point; /* 3 unknowns; 3 x 3; 1 and 2 unknowns */
 
 static int set_up(void **state)
 {
@@ -10,14 +10,21 @@ static int set_up(void **state)
     static const int64_t row_ptr[] = { 0, 2, 5, 7 };
     static const int32_t col[] = { 0, 1, 0, 1, 2, 1, 2 };
     static const float val[] = { 2, -1, -1, 2, -1, -1, 2 };
+    static const int64_t rows_of_point[] = { 0, 3, 5, 7 };
+    static const int32_t cols_of_point[] = { 0, 1, 2, 0, 1, 0, 2 };
+    static const float point[] = { 2, 1, 1, 1, -1, 1, -1 };
     if (kry_device_open(NULL, &dev) < 0) return -1;
     if (kry_stencil_create(dev, KRY_F32, KRY_STENCIL(.size = { 3, 3 }), &grid) < 0) return -1;
+    if (kry_csr_create(dev, KRY_F32, 3, 3, rows_of_point, cols_of_point, point, NULL,
+                       &saddle_point) < 0)
+        return -1;
     return kry_csr_create(dev, KRY_F32, 3, 3, row_ptr, col, val, NULL, &A);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    kry_op_release(&saddle_point);
     kry_op_release(&grid);
     kry_op_release(&A);
     int leaked = device_references(dev) - 1;
@@ -74,6 +81,8 @@ static void solver_create__takes_every_option(void **state)
                                  "precond=fsai",
                                  "precond=fsai:2,cut=0.1",
                                  "precond=fsai:entries=4",
+                                 "precond=saddle:2,first=block-ic:2+shift=0.5",
+                                 "precond=saddle:rows=2,schur=mass,scale=2,first=ic0@single",
                                  "method=gmres precond=amg:restrict=air,coarsest=8",
                                  "method=jacobi",
                                  "method=jacobi precond=none omega=0.75 check-every=5" };
@@ -137,6 +146,9 @@ static void solver_create__names_the_bad_word(void **state)
         { "precond=ssor-ai:-1", "is not ssor-ai[:DEGREE]", KRY_ERR_PARSE },
         { "precond=fsai:0", "power=0 would mean the default", KRY_ERR_PARSE },
         { "precond=fsai:9", "power = 9 is not in [1, 8]", KRY_ERR_ARGUMENT },
+        { "precond=saddle:0", "rows=0 would mean the default", KRY_ERR_PARSE },
+        { "precond=saddle:2,schur=lcs", "schur 'lcs' is none of auto, mass", KRY_ERR_PARSE },
+        { "precond=saddle:2,first=", "first of 0 bytes", KRY_ERR_PARSE },
         { "precond=ssor-ai:9999", "degree = 9999", KRY_ERR_ARGUMENT },
         { "precond=chebyshev:", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
         { "precond=chebyshev:0", "is not chebyshev[:DEGREE]", KRY_ERR_PARSE },
@@ -184,6 +196,12 @@ static void solver_create__too_long_a_string(void **state)
     assert_int_equal(kry_solver_create(A, text, NULL, NULL, &S), KRY_ERR_PARSE);
 }
 
+/* A matrix that this preconditioner takes, whatever its settings. */
+static const kry_op *subject_of(const char *precond)
+{
+    return !strcmp(precond, "mg") ? grid : !strcmp(precond, "saddle") ? saddle_point : A;
+}
+
 static void precond_words__each_form_is_read(void **state)
 {
     (void)state;
@@ -192,7 +210,7 @@ static void precond_words__each_form_is_read(void **state)
         const char *rest = w->form + strlen(w->name);
         kry_op *M = NULL;
         assert_true(w->kind == KRY_WORD_PLAIN ? !*rest : !strncmp(rest, "[:", 2));
-        OK(kry_precond_create(strcmp(w->name, "mg") ? A : grid, w->name, &M));
+        OK(kry_precond_create(subject_of(w->name), w->name, &M));
         assert_int_equal(M == NULL, !strcmp(w->name, "none"));
         kry_op_release(&M);
         for (rest += 2; w->kind == KRY_WORD_CHOICE && rest[-1] != ']';) {
@@ -216,7 +234,7 @@ static kry_status with_setting(const char *precond, const kry_word *w, const cha
 
     snprintf(text, sizeof text, "%s:%s%s%.*s", precond, w->name,
              w->kind == KRY_WORD_PLAIN ? "" : "=", length, value);
-    kry_status st = kry_precond_create(strcmp(precond, "mg") ? A : grid, text, &M);
+    kry_status st = kry_precond_create(subject_of(precond), text, &M);
     kry_op_release(&M);
     return st;
 }
@@ -244,9 +262,10 @@ static void precond_settings__each_form_is_read(void **state)
             int taken = 0;
             if (w->kind != KRY_WORD_CHOICE) {
                 OK(with_setting(precond, w,
-                                !strcmp(w->name, "ratio") ? "2"
-                                : !strcmp(w->name, "cut") ? "0.5"
-                                                          : "1",
+                                !strcmp(w->name, "ratio")  ? "2"
+                                : !strcmp(w->name, "cut")  ? "0.5"
+                                : w->kind == KRY_WORD_TEXT ? "amg"
+                                                           : "1",
                                 w->kind == KRY_WORD_PLAIN ? 0 : 3));
                 taken++;
             }

@@ -145,12 +145,12 @@ static void tables__have_each_field(void **state)
     extern const kryi_constructor kryi_block_jacobi_precond, kryi_chebyshev_precond,
         kryi_incomplete_poisson_precond, kryi_neumann_precond, kryi_ssor_ai_precond,
         kryi_mg_precond, kryi_amg_precond, kryi_ras_precond, kryi_block_ic_precond,
-        kryi_block_ilu_precond, kryi_fsai_precond;
+        kryi_block_ilu_precond, kryi_fsai_precond, kryi_saddle_precond;
     const kryi_constructor *const preconds[] = {
         &kryi_block_jacobi_precond, &kryi_chebyshev_precond, &kryi_incomplete_poisson_precond,
         &kryi_neumann_precond,      &kryi_ssor_ai_precond,   &kryi_mg_precond,
         &kryi_amg_precond,          &kryi_ras_precond,       &kryi_block_ic_precond,
-        &kryi_block_ilu_precond,    &kryi_fsai_precond
+        &kryi_block_ilu_precond,    &kryi_fsai_precond,      &kryi_saddle_precond
     };
     (void)state;
 
