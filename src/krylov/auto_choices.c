@@ -208,6 +208,8 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
     if (direct && s->direct <= iterations) add(list, "direct", "none", s->direct);
     if (s->positive)
         add(list, "pcg", precond ? precond : "auto", iterations);
+    else if (s->symmetric && s->zero_on_diagonal && !precond)
+        add(list, "minres", "saddle", iterations);
     else if (s->symmetric)
         add(list, "minres", precond ? precond : "none", iterations);
     else if (!precond && s->many && !s->easy)
@@ -216,7 +218,7 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
         add(list, "bicgstab:2", general, iterations);
     if (direct) add(list, "direct", "none", s->direct);
     if (s->positive && !precond) add(list, "pcg", "jacobi", INFINITY);
-    if (s->positive) add(list, "minres", "none", INFINITY);
+    if (s->positive || (s->symmetric && !precond)) add(list, "minres", "none", INFINITY);
     /* Incomplete factors and Jacobi's preconditioner refuse a zero on the diagonal. */
     const bool plain = s->zero_on_diagonal && !precond;
     if (!s->positive) add(list, "bicgstab:2", plain ? "none" : general, INFINITY);

@@ -67,6 +67,30 @@ static bool lists(const kryi_choices *list, const char *method, const char *prec
     return false;
 }
 
+/* Zeros on the diagonal of a symmetric matrix: blocks of fields, and then none. */
+static void choices__saddle_points(void **state)
+{
+    kry_type type = type_of(state);
+    chain c = chain_of(100, 2.5, 2.5);
+
+    for (int64_t i = 2; i < c.n; i += 3) c.val[c.row_ptr[i] + 1] = 0;
+    expect(type, &c, 0, "minres", "bicgstab:2", "symmetric, zeros on the diagonal");
+    kry_op *A = matrix_of(device(), type, &c, 0);
+    kryi_choices list;
+    OK(kryi_choices_list(A, NULL, false, &list));
+    assert_string_equal(list.choice[0].precond, "saddle");
+    assert_string_equal(list.choice[1].method, "minres");
+    assert_string_equal(list.choice[1].precond, "none");
+    kryi_choices_release(&list);
+    OK(kryi_choices_list(A, "none", false, &list));
+    assert_false(lists(&list, "minres", "saddle"));
+    kryi_choices_release(&list);
+    kry_op_release(&A);
+    outcome o = solve(type, &c, "method=auto rtol=1e-5");
+    assert_int_equal(o.status, KRY_OK);
+    assert_true(residual_of(&c, o.x) <= 1.01e-5 * o.res.norm_b);
+}
+
 /* u_i+1 - u_i-1: incomplete factors refuse it, and so nothing is left but methods without. */
 static void choices__zeros_on_the_diagonal(void **state)
 {
@@ -460,6 +484,7 @@ int main(void)
         BOTH(choices__by_the_entries),
         BOTH(choices__preconditioner_by_dominance),
         BOTH(choices__zeros_on_the_diagonal),
+        BOTH(choices__saddle_points),
         BOTH(choices__convection),
         BOTH(choices__large_convection),
         BOTH(choices__positive_definite),
