@@ -320,7 +320,7 @@ typedef struct kry_saddle_params {
         rows; /* the first `rows` rows are the first field; default: those with a positive diagonal entry */
     const unsigned char
         *field; /* or n numbers, 0 for rows of the first field, 1 for those of the second; copied */
-    double scale;       /* > 0; default 1 */
+    double scale;       /* of MASS, > 0; default 1 where mass is given */
     const double *mass; /* of each row of the second field, in A's order, > 0; NULL: ones; copied */
     /* Words of kry_precond_create for F and for S, or P, with + in place of commas. Default amg, or ilu0 where that
      * refuses the block, and jacobi where few iterations are expected for F; copied */
