@@ -86,7 +86,7 @@ static void fill_matrix(const small_systems *S, int64_t s, double *a)
                                              (uint64_t)(low * S->n + (i < j ? j : i)));
             sum -= a[e];
         }
-        a[diagonal] = sum + 0.1;
+        a[diagonal] = 1.05 * sum + 0.01;
     }
 }
 
