@@ -363,8 +363,8 @@ static void solve__by_exact_blocks(void **state)
     point_release(&p);
 }
 
-/* Iterations for Stokes's flow hardly grow with the cells, if the block of velocities has multigrid. GPUs, whose levels are in
- * single, take some more than CPUs. */
+/* Iterations for Stokes's flow hardly grow with the cells, if the block of velocities has multigrid. The bounds leave room for
+ * what devices round differently. */
 static void solve__stokes(void **state)
 {
     static const struct {
