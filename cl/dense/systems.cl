@@ -59,7 +59,7 @@ typedef struct system {
         long x0, long x_ld, ACC rtol, int max_iter, int flags, global int *restrict ends,            \
         global ACC *restrict residuals, SPACE REAL *work, long words ROOM
 
-// What every kernel begins with: who I am, and where the room of my system begins.
+// Every kernel begins with this: it says which work-item `me` is, and where the room of its system begins.
 #define TAKE_PLACE                                                                      \
     place me;                                                                           \
     system A;                                                                           \
@@ -227,6 +227,26 @@ INLINED void begin_course(course *c, ACC2 sums, ACC rtol, int here)
     if (!(c->target > 0) || !isfinite(c->square)) c->verdict = NOT_FINITE, c->active = 0, c->now = NAN;
 }
 
+// CG and BiCGStab begin with the guess, or 0, in u and in y, of which the first product is, and the preconditioner in d. Every work-item of the group must call
+// this. Numbers of A that were copied are there when it returns.
+INLINED void begin_iteration(course *c, place *me, const system *A, ACC rtol, int here, int flags, SPACE REAL *y,
+                             SPACE REAL *u, SPACE REAL *d)
+{
+    ACC2 share = 0;
+    if (here)
+        for (int i = me->lane; i < A->n; i += me->sub) {
+            const ACC b_i = A->b[i];
+            share += (ACC2)(b_i * b_i, b_i != 0);
+            y[i] = u[i] = flags & GUESS ? A->x[i] : 0;
+        }
+    const ACC2 sums = total(me, share);
+    begin_course(c, sums, rtol, here);
+    if (here && sums.y == 0)
+        for (int i = me->lane; i < A->n; i += me->sub) u[i] = 0;
+    if (c->active)
+        for (int i = me->lane; i < A->n; i += me->sub) d[i] = flags & JACOBI ? inverse_diagonal(A, i) : 1;
+}
+
 // The verdict on a residual that was computed from x; 0: the method begins anew from there.
 INLINED void judge(course *c, ACC square, int max_iter)
 {
@@ -253,7 +273,7 @@ INLINED void leave_end(const course *c, const place *me, long s, global int *end
     residuals[s] = c->square > 0 ? sqrt(c->now / c->square) : c->now;
 }
 
-// Of a direct method: `square` is ||b - A x||^2, `regular` whether there were pivots.
+// A direct method leaves how it ended: `square` is ||b - A x||^2, `regular` whether there were pivots.
 INLINED void leave_direct(course *c, ACC square, int regular, const place *me, long s, global int *ends,
                           global ACC *residuals)
 {
@@ -279,21 +299,12 @@ kernel void systems_cg(BATCH)
         const int here = s < systems;
         int of_x = 1;
         course c;
-        ACC2 share = 0, sums;
+        ACC2 share, sums;
         ACC rz = 0;
         if (here) {
             TAKE_SYSTEM(s, mine + 5 * n)
-            EACH_ROW(i)
-            {
-                const ACC b_i = A.b[i];
-                share += (ACC2)(b_i * b_i, b_i != 0);
-                y[i] = u[i] = flags & GUESS ? A.x[i] : 0;
-            }
         }
-        sums = total(&me, share); // and the numbers are there
-        begin_course(&c, sums, rtol, here);
-        if (here && sums.y == 0) EACH_ROW(i) u[i] = 0;
-        if (c.active) EACH_ROW(i) d[i] = flags & JACOBI ? inverse_diagonal(&A, i) : 1;
+        begin_iteration(&c, &me, &A, rtol, here, flags, y, u, d);
         while (any(&me, c.active)) {
             share = 0;
             BARRIER();
@@ -361,22 +372,13 @@ kernel void systems_bicgstab(BATCH)
         const int here = s < systems;
         int of = OF_X;
         course c;
-        ACC2 share = 0, sums;
+        ACC2 share, sums;
         ACC rho = 0, start = 0;
         REAL alpha = 0, omega = 0;
         if (here) {
             TAKE_SYSTEM(s, mine + 8 * n)
-            EACH_ROW(i)
-            {
-                const ACC b_i = A.b[i];
-                share += (ACC2)(b_i * b_i, b_i != 0);
-                y[i] = u[i] = flags & GUESS ? A.x[i] : 0;
-            }
         }
-        sums = total(&me, share); // and the numbers are there
-        begin_course(&c, sums, rtol, here);
-        if (here && sums.y == 0) EACH_ROW(i) u[i] = 0;
-        if (c.active) EACH_ROW(i) d[i] = flags & JACOBI ? inverse_diagonal(&A, i) : 1;
+        begin_iteration(&c, &me, &A, rtol, here, flags, y, u, d);
         while (any(&me, c.active)) {
             share = 0;
             BARRIER();
