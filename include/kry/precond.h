@@ -302,7 +302,7 @@ typedef enum kry_saddle_kind {
     KRY_SADDLE_FULL
 } kry_saddle_kind;
 
-/* What stands for the Schur complement B2 F^-1 B1 - D. */
+/* Matrices that can stand for the Schur complement B2 F^-1 B1 - D. */
 typedef enum kry_saddle_schur {
     /* MASS where scale or mass is given; else SIMPLE where few iterations with Jacobi's preconditioner are expected for F;
      * else MASS of a symmetric A, of others LSC where D is zero, or SIMPLE */

@@ -22,12 +22,13 @@
 
 enum { MOST = 24 }; /* places of a row of R before small entries go */
 
-/* Of R's neighbours, relative to the largest coupling of a row; of entries of R, relative to the largest one of a row. */
+/* R goes to neighbours by couplings of at least near_strength of a row's largest one, and loses entries below restriction_drop of
+ * a row's largest one. */
 static const double near_strength = 0.1, restriction_drop = 0.03;
 
 static const char stem[] = "air";
 
-/* What stays when A has new numbers. */
+/* The part of the set-up that stays when A has new numbers. */
 typedef struct air {
     cl_mem point;      /* an int for each C point */
     kryi_device_csr Z; /* the places of R before small entries went */

@@ -314,8 +314,8 @@ done:
     return st;
 }
 
-/* What smoothing takes for the largest eigenvalue: where matrices are not symmetric nothing estimates it, and the circles around
- * dominant diagonals reach to 2. */
+/* Smoothing is given a largest eigenvalue. Where matrices are not symmetric nothing estimates it, and it is 2, as far as the
+ * circles around dominant diagonals reach. */
 static void find_highest(const kry_amg *M, kryi_hierarchy *H)
 {
     const int levels = M->unsymmetric ? kryi_hierarchy_levels(H) : 0;

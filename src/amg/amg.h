@@ -3,8 +3,8 @@
  * the settings.
  *
  * Matrices are in double, square, symmetric to the bit and with a positive diagonal, unless said
- * otherwise. Levels by kryi_air_coarsening need not be symmetric, and have a diagonal without zeros. A function fails only with KRY_ERR_MEMORY, unless it says more. What is made is the caller's to release,
- * and nothing if a function fails.
+ * otherwise. Levels by kryi_air_coarsening need not be symmetric, and have a diagonal without zeros. A function fails only with
+ * KRY_ERR_MEMORY, unless it says more. What is made is the caller's to release, and nothing if a function fails.
  */
 #ifndef KRY_AMG_H
 #define KRY_AMG_H

@@ -6,7 +6,7 @@
 
 static const char stem[] = "coarser";
 
-/* Of entries of a coarser matrix that goes with a restriction of its own, relative to the largest one of a row. */
+/* A coarser matrix made with a restriction of its own loses entries below this part of a row's largest one. */
 static const double coarser_drop = 4e-3;
 
 kry_status kryi_device_rows(kry_device *dev, const char *file, const char *name, int64_t rows,

@@ -256,7 +256,7 @@ done:
     return st;
 }
 
-/* Of the matrices of the levels. */
+/* Matrices of the levels have these traits. */
 static unsigned traits_of(const kryi_device_levels *L)
 {
     return L->by == &kryi_air_coarsening ? 0 : KRY_SYMMETRIC;

@@ -413,7 +413,7 @@ done:
     return st;
 }
 
-/* What all ends together say. */
+/* Count the systems that were solved, find the first that was not, and say it in r->why. */
 static kry_status sum_up(const call *c, const kry_systems_end *end, kry_systems_result *r)
 {
     r->systems = c->systems, r->first = -1;

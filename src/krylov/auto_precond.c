@@ -69,7 +69,7 @@ static bool is_dominant(const kryi_csr *A, const double *d)
     return true;
 }
 
-/* What suits couplings of both signs: factors of blocks where a core takes one row after the other, approximate inverses where
+/* Couplings of both signs get factors of blocks where a core takes one row after the other, approximate inverses where
  * thousands of work-items want rows at a time. */
 static choice one_level(const kry_device *dev, const char *why)
 {

@@ -35,7 +35,7 @@
 static const char who[] = "kry_saddle_create";
 enum { FIRST, SECOND, FIELDS };
 
-/* What new values change. An inverse is NULL where its word is none. */
+/* New values of A change all of these. An inverse is NULL where its word is none. */
 typedef struct blocks {
     double sign;               /* that rows of the second field are multiplied by */
     kry_op *F, *upper, *lower; /* B1, and sign B2 */
@@ -629,7 +629,7 @@ done:
     return st;
 }
 
-/* What auto stands for. Where F is near its diagonal, S with diag(F) is near the Schur complement, as of optimality systems and
+/* Choose the kind and S where params say auto. Where F is near its diagonal, S with diag(F) is near the Schur complement, as of optimality systems and
  * Darcy's flow; else F is taken for that of Stokes's flow, whose Schur complement is like a mass matrix. */
 static kry_status choose(saddle *M, const entries *E)
 {
