@@ -1,6 +1,6 @@
 /*
- * grid.c - model problems on grids: poisson2d, poisson3d, anisotropic2d, twophase2d,
- * twophase3d.
+ * grid.c - model problems on grids: poisson2d, poisson3d, anisotropic2d, poisson3d27,
+ * twophase2d, twophase3d.
  *
  * N points or cells a side, x fastest, everything scaled by h^2. The parameters of the stencil come
  * first; the entries of the matrix are made from them, without a device.
@@ -175,6 +175,49 @@ kry_status kryi_problem_poisson(const spec *s, kry_problem *p)
 {
     count_entries(s, p);
     p->solved = true;
+    return KRY_OK;
+}
+
+/* ---- poisson3d27: the matrix of HPCG ------------------------------------------------------------
+ *
+ * 26 on the diagonal and -1 to each of the 26 points around, N points a side; b = A x for a random x.
+ *
+ * Source   J. Dongarra, M. A. Heroux, P. Luszczek, High-performance conjugate-gradient benchmark,
+ *          Int. J. High Perform. Comput. Appl. 30 (2016)
+ */
+
+/* A step of -1, 0 or 1 along each axis; they are numbered from 0 to 26, x fastest. */
+static void step_of(int number, int64_t step[3])
+{
+    step[0] = number % 3 - 1, step[1] = number / 3 % 3 - 1, step[2] = number / 9 - 1;
+}
+
+static int64_t poisson27_row(const void *self, int64_t i, int32_t *col, double *val)
+{
+    const int64_t n = ((const spec *)self)->size, at[3] = { i % n, i / n % n, i / n / n };
+    int64_t count = 0;
+
+    for (int number = 0; number < 27; number++) {
+        int64_t step[3];
+        bool inside = true;
+        step_of(number, step);
+        for (int a = 0; a < 3; a++) inside = inside && at[a] + step[a] >= 0 && at[a] + step[a] < n;
+        if (!inside) continue;
+        if (col) col[count] = (int32_t)(i + step[0] + n * (step[1] + n * step[2]));
+        if (val) val[count] = number == 13 ? 26 : -1; /* 13: no step */
+        count++;
+    }
+    return count;
+}
+
+kry_status kryi_problem_poisson27_entries(const spec *s, kryi_problem_range of, kryi_problem_csr *A)
+{
+    return kryi_problem_make_rows(poisson27_row, s, true, of, A);
+}
+
+kry_status kryi_problem_poisson27(const spec *s, kry_problem *p)
+{
+    p->n = s->size * s->size * s->size;
     return KRY_OK;
 }
 

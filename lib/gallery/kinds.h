@@ -73,9 +73,10 @@ typedef struct kryi_problem_made {
     const kryi_problem_kind *kind;
 } kryi_problem_made;
 
-/* grid.c: -sum_a w_a u_aa = f with a known solution; two-phase flow between walls */
-kryi_problem_maker kryi_problem_poisson, kryi_problem_twophase;
-kryi_problem_entries kryi_problem_poisson_entries, kryi_problem_twophase_entries;
+/* grid.c: -sum_a w_a u_aa = f with a known solution; the matrix of HPCG; two-phase flow between walls */
+kryi_problem_maker kryi_problem_poisson, kryi_problem_poisson27, kryi_problem_twophase;
+kryi_problem_entries kryi_problem_poisson_entries, kryi_problem_poisson27_entries,
+    kryi_problem_twophase_entries;
 kryi_problem_numbers kryi_problem_poisson_numbers, kryi_problem_twophase_numbers;
 kryi_problem_grid kryi_problem_poisson_grid, kryi_problem_twophase_grid;
 kryi_problem_coefficients kryi_problem_twophase_coefficients;

@@ -58,6 +58,8 @@ static const kind kinds[] = {
       NUMBER | OPTIONAL | SHAPE, TWOPHASE },
     { FORM("twophase3d", ":N[:CONTRAST[:SHAPE]]", PHASE_LIMITS), 3, SIDE_3D,
       NUMBER | OPTIONAL | SHAPE, TWOPHASE },
+    { FORM("poisson3d27", ":N", ""), 0, SIDE_3D, .make = kryi_problem_poisson27,
+      .entries = kryi_problem_poisson27_entries },
     { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kryi_problem_plate,
       .entries = kryi_problem_plate_entries },
     { FORM("elasticity2d", ":NXxNY[:JUMP]",

@@ -226,7 +226,8 @@ static void problem_rows__of_a_bare_problem(void **state)
     static const char *const specs[] = { "poisson2d:17",         "poisson3d:6",
                                          "anisotropic2d:9:1e-3", "twophase2d:7:100:bubble",
                                          "twophase3d:5",         "elasticity2d:7x3:10",
-                                         "geograph_spd:120",     "random:40:3" };
+                                         "geograph_spd:120",     "random:40:3",
+                                         "poisson3d27:4" };
     kry_device *dev = open_host_or_opencl();
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *whole = make(specs[s], 3), *p = NULL;
@@ -810,6 +811,8 @@ static void solids_and_networks__symmetric_positive_solved(void **state)
 {
     (void)state;
     static const char *const specs[] = {
+        "poisson3d27:1",
+        "poisson3d27:5",
         "plate2d:1",
         "plate2d:2",
         "plate2d:3",
@@ -846,6 +849,28 @@ static void solids_and_networks__symmetric_positive_solved(void **state)
         assert_memory_equal(p->rhs, again->rhs, (size_t)p->n * sizeof *p->rhs);
         assert_true(memcmp(p->solution, other->solution, (size_t)p->n * sizeof *p->rhs));
         kry_problem_release(&p), kry_problem_release(&again), kry_problem_release(&other);
+    }
+}
+
+/* Points that differ by at most one along each axis are coupled. */
+static void poisson3d27__couples_all_around(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 6; n++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "poisson3d27:%d", n);
+        kry_problem *p = make(spec, 0);
+        const int64_t side = 3 * n - 2;
+        assert_int_equal(p->n, n * n * n);
+        assert_int_equal(p->nnz, side * side * side);
+        for (int64_t i = 0; i < p->n; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                const int64_t x = llabs(i % n - j % n), y = llabs(i / n % n - j / n % n),
+                              z = llabs(i / n / n - j / n / n);
+                const double want = i == j ? 26 : x < 2 && y < 2 && z < 2 ? -1 : 0;
+                assert_true(entry(p, i, j) == want);
+            }
+        kry_problem_release(&p);
     }
 }
 
@@ -1037,6 +1062,8 @@ static void problem_create__bad_specs_are_named(void **state)
         "poisson2d:4:1",
         "poisson2d:46341",
         "poisson3d:1291",
+        "poisson3d27:1291",
+        "poisson3d27:0",
         "poisson2d:18446744073709551617",
         "poisson2d:1e3",
         "POISSON2D:4",
@@ -1224,6 +1251,7 @@ static void rows__of_ranges_are_those_of_the_whole(void **state)
         "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
         "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
         "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
+        "poisson3d27:5",
     };
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *p;
@@ -1268,6 +1296,7 @@ int main(void)
         cmocka_unit_test(random__rows_dominate_and_differ_from_columns),
         cmocka_unit_test(block_spd__dense_blocks_of_neighbours),
         cmocka_unit_test(solids_and_networks__symmetric_positive_solved),
+        cmocka_unit_test(poisson3d27__couples_all_around),
         cmocka_unit_test(plate2d__is_poisson2d_squared),
         cmocka_unit_test(elasticity2d__energies_of_bilinear_displacements),
         cmocka_unit_test(elasticity2d__jump_in_half_of_the_elements),

@@ -15,6 +15,7 @@
     "  twophase2d:N[:CONTRAST[:SHAPE]], twophase3d:...\n"                                       \
     "                        flow of two phases between walls, N cells a side; SHAPE layers,\n" \
     "                        layers-faces, stripes, bubble or bubbles\n"                        \
+    "  poisson3d27:N         27 points, diagonal 26: the matrix of HPCG, known solution\n"      \
     "  plate2d:N             a plate that is bent, thirteen points, N x N, known solution\n"    \
     "  elasticity2d:NXxNY[:JUMP]\n"                                                             \
     "                        a cantilever of finite elements, known solution\n"                 \

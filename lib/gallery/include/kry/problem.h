@@ -35,7 +35,11 @@ extern "C" {
  *     bubble         a disc (ball) of radius 1/4 in the middle
  *     bubbles        3-by-3 (by 3) of them, of radius 1/12
  *
- * The others are positive definite, with b = A x for a random x. Solids, ill-conditioned:
+ * The others are positive definite, with b = A x for a random x. On N-by-N-by-N points:
+ *
+ *   poisson3d27:N          27 points, 26 on the diagonal and -1 off it: the matrix of HPCG, stored
+ *
+ * Solids, ill-conditioned:
  *
  *   plate2d:N              a simply supported plate that is bent, N-by-N interior points, thirteen-point
  *                          biharmonic operator scaled by h^4: poisson2d squared
