@@ -307,7 +307,9 @@ typedef enum kry_saddle_schur {
     /* MASS where scale or mass is given; else SIMPLE where few iterations with Jacobi's preconditioner are expected for F;
      * else MASS of a symmetric A, of others LSC where D is zero, or SIMPLE */
     KRY_SCHUR_AUTO,
-    KRY_SCHUR_MASS,   /* scale diag(mass); where neither is given the diagonal of SIMPLE */
+    /* scale diag(mass); where neither is given the diagonal of SIMPLE. Where q := 1' (B2 F^-1 B1 - D) 1, by F's
+     * preconditioner, is below a twentieth of its sum, 1 1' / q is added to the inverse */
+    KRY_SCHUR_MASS,
     KRY_SCHUR_SIMPLE, /* B2 diag(F)^-1 B1 - D */
     KRY_SCHUR_LSC /* least-squares commutators, for D = 0: P (B2 diag(F)^-1 F diag(F)^-1 B1)^-1 P, P as SIMPLE */
 } kry_saddle_schur;

@@ -9,7 +9,8 @@
  *   upper     z2 := -S^-1 r2,  z1 := F^-1 (r1 - B1 z2)
  *   full      z2 as lower, then z1 as upper
  *
- *   mass      S := scale diag(mass), or diag(B2 diag(F)^-1 B1 - D)
+ *   mass      S := scale diag(mass), or diag(B2 diag(F)^-1 B1 - D); S^-1 += 1 1' / q, q := 1' (B2 F^-1 B1 - D) 1, if q is
+ *             small beside 1' S 1: where one pressure is set to zero, no diagonal matrix is right for constants
  *   simple    S := B2 diag(F)^-1 B1 - D
  *   lsc       S^-1 := P^-1 (B2 diag(F)^-1) F (diag(F)^-1 B1) P^-1,  P := B2 diag(F)^-1 B1;  D = 0
  *
@@ -24,8 +25,10 @@
  */
 #include "krylov/auto_precond.h"
 #include "matrix/matrix.h"
+#include "operator/null_space.h"
 #include "operator/op_parts.h"
 #include "precond/rows.h"
+#include <float.h>
 #include <kry/precond.h>
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +44,9 @@ typedef struct blocks {
     kry_op *F, *upper, *lower; /* B1, and sign B2 */
     kry_op *inverse[FIELDS];
     kry_op *right, *left; /* lsc: diag(F)^-1 B1 and sign B2 diag(F)^-1; else NULL */
+    /* mass, where S is far too large for constants: -1 / q of each row; else NULL */
+    kry_vec *shift;
+    kryi_null_space constants; /* with shift */
 } blocks;
 
 typedef struct saddle {
@@ -63,6 +69,8 @@ static void release_blocks(blocks *b)
     kry_op **all[] = { &b->F,          &b->upper, &b->lower, &b->inverse[0],
                        &b->inverse[1], &b->right, &b->left };
     for (size_t i = 0; i < COUNT(all); i++) kry_op_release(all[i]);
+    kry_vec_release(&b->shift);
+    kryi_null_space_release(&b->constants);
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -277,6 +285,13 @@ static kry_status make_inverse(const saddle *M, const kry_op *block, int f, kry_
         f == FIRST ? "block of the first field" : "Schur complement of the second field", why);
 }
 
+/* y := op x. A solver that ends early has made something of x all the same. */
+static kry_status apply_inverse(const kry_op *op, const kry_vec *x, kry_vec *y)
+{
+    const kry_status st = op ? kry_op_apply(op, 1, x, 0, y) : kry_vec_copy(x, y);
+    return st > 0 ? KRY_OK : st;
+}
+
 static bool has_entries(const kryi_csr *A)
 {
     const double *val = A->val;
@@ -285,8 +300,8 @@ static bool has_entries(const kryi_csr *A)
     return false;
 }
 
-/* The inverse of the diagonal matrix, as a matrix. */
-static kry_status make_mass(const saddle *M, const entries *E, blocks *b)
+/* The inverse of the diagonal matrix, as a matrix. *sum: that of the diagonal matrix */
+static kry_status make_mass(const saddle *M, const entries *E, blocks *b, double *sum)
 {
     kry_status st = KRY_OK;
     kryi_csr S = { 0 };
@@ -295,8 +310,8 @@ static kry_status make_mass(const saddle *M, const entries *E, blocks *b)
     const bool given = M->mass || M->params.scale != 0;
     const double scale = M->params.scale != 0 ? M->params.scale : 1;
 
+    *sum = 0;
     if (!given) TRY(invert_diagonal(M, &E->block[FIRST][FIRST], &d));
-
     TRY(kryi_csr_create(n, n, KRY_F64, n, &S));
     double *val = S.val;
     for (int64_t i = 0; i < n; i++) {
@@ -304,11 +319,54 @@ static kry_status make_mass(const saddle *M, const entries *E, blocks *b)
         const double s = !given ? schur_diagonal(E, i) : scale * (M->mass ? M->mass[i] : 1);
         if (!given) TRY(check_diagonal(M, E->symmetric, i, s));
         val[i] = 1 / s;
+        *sum += s;
     }
     TRY(kryi_rows_matrix(M->A, &S, given || E->symmetric ? KRY_POSITIVE : 0, &b->inverse[SECOND]));
 done:
     free(d);
     kryi_csr_release(&S);
+    return st;
+}
+
+/* q := 1' (B2 F^-1 B1 - D) 1, by the preconditioner of F */
+static kry_status constant_of_schur(const saddle *M, const kryi_csr *D, const blocks *b, double *q)
+{
+    kry_status st = KRY_OK;
+    kry_vec *ones = NULL, *second = NULL, *first[2] = { NULL };
+    const double *d = D->val;
+
+    TRY(kry_vec_create(M->A->dev, M->A->shape.type, M->rows[SECOND], 1, &ones));
+    TRY(kry_vec_create(M->A->dev, M->A->shape.type, M->rows[SECOND], 1, &second));
+    for (int k = 0; k < 2; k++)
+        TRY(kry_vec_create(M->A->dev, M->A->shape.type, M->rows[FIRST], 1, &first[k]));
+    TRY(kry_vec_fill(ones, 1));
+    TRY(kry_op_apply(b->upper, 1, ones, 0, first[0]));
+    TRY(apply_inverse(b->inverse[FIRST], first[0], first[1]));
+    TRY(kry_op_apply(b->lower, 1, first[1], 0, second));
+    TRY(kry_vec_dot(ones, second, q));
+    for (int64_t e = 0; e < kryi_csr_nnz(D); e++) *q -= d[e];
+done:
+    for (int k = 0; k < 2; k++) kry_vec_release(&first[k]);
+    kry_vec_release(&second);
+    kry_vec_release(&ones);
+    return st;
+}
+
+/* Constants that A maps to zero, up to rounding, are left to who takes its null space out. sum: 1' S 1 */
+static kry_status make_shift(const saddle *M, const kryi_csr *D, double sum, blocks *b)
+{
+    /* of what S says: for Stokes's flow between walls no other pressure has less than a fifth */
+    static const double small = 0.05;
+    const double eps = M->A->shape.type == KRY_F32 ? FLT_EPSILON : DBL_EPSILON;
+    kry_status st = KRY_OK;
+    double q;
+
+    TRY(constant_of_schur(M, D, b, &q));
+    if (!(q > 100 * eps * eps * sum && q < small * sum)) return KRY_OK;
+    TRY(kry_vec_create(M->A->dev, M->A->shape.type, M->rows[SECOND], 1, &b->shift));
+    TRY(kry_vec_fill(b->shift, -1 / q));
+    TRY(kryi_null_space_constants(b->inverse[SECOND], &b->constants));
+done:
     return st;
 }
 
@@ -365,16 +423,18 @@ done:
 static kry_status make_blocks(const saddle *M, entries *E, blocks *b)
 {
     kry_status st = KRY_OK;
-    double s = 0;
+    const bool mass = M->params.schur == KRY_SCHUR_MASS;
+    double s = 0, sum;
 
     for (int64_t i = 0; i < M->rows[SECOND] && s == 0; i++) s = schur_diagonal(E, i);
     *b = (blocks){ .sign = s < 0 ? -1 : 1 };
     for (int j = 0; j < FIELDS; j++) scale(&E->block[SECOND][j], NULL, NULL, b->sign);
-    TRY(M->params.schur == KRY_SCHUR_MASS ? make_mass(M, E, b) : make_schur(M, E, b));
+    TRY(mass ? make_mass(M, E, b, &sum) : make_schur(M, E, b));
     TRY(kryi_rows_matrix(M->A, &E->block[FIRST][FIRST], E->symmetric ? KRY_SYMMETRIC : 0, &b->F));
     TRY(kryi_rows_matrix(M->A, &E->block[FIRST][SECOND], 0, &b->upper));
     TRY(kryi_rows_matrix(M->A, &E->block[SECOND][FIRST], 0, &b->lower));
     TRY(make_inverse(M, b->F, FIRST, &b->inverse[FIRST]));
+    if (mass) TRY(make_shift(M, &E->block[SECOND][SECOND], sum, b));
 done:
     if (st < 0) release_blocks(b);
     return st;
@@ -390,21 +450,15 @@ static kry_vec field_of(const saddle *M, const kry_vec *v, int f)
     return part;
 }
 
-/* y := op x. A solver that ends early has made something of x all the same. */
-static kry_status apply_inverse(const kry_op *op, const kry_vec *x, kry_vec *y)
-{
-    const kry_status st = op ? kry_op_apply(op, 1, x, 0, y) : kry_vec_copy(x, y);
-    return st > 0 ? KRY_OK : st;
-}
-
 /* z := S^-1 r; lsc loses r */
 static kry_status apply_schur(saddle *M, kry_vec *r, kry_vec *z)
 {
     kry_status st = KRY_OK;
-    const blocks *b = &M->blocks;
+    blocks *b = &M->blocks;
     kry_vec w[2];
 
     TRY(apply_inverse(b->inverse[SECOND], r, z));
+    if (b->shift) TRY(kryi_null_space_shift(&b->constants, r, b->shift, z));
     if (!b->right) return KRY_OK;
     for (int k = 0; k < 2; k++) TRY(kryi_vec_take(&M->w[k], r->k, &w[k]));
     TRY(kry_op_apply(b->right, 1, z, 0, &w[0]));

@@ -267,6 +267,18 @@ done:
     return st;
 }
 
+kry_status kryi_null_space_constants(const kry_op *A, kryi_null_space *N)
+{
+    kry_status st = KRY_OK;
+
+    *N = (kryi_null_space){ .A = A };
+    TRY(kryi_layout_rows(&A->dev->layout, A->shape.rows, NULL, &N->unknowns));
+    TRY(prepare(A, N));
+done:
+    if (st < 0) kryi_null_space_release(N);
+    return st;
+}
+
 kry_status kryi_null_found_check(const kry_op *A)
 {
     kryi_null_found *F = &((kry_op *)A)->null_found; /* no part of the operator's value */
@@ -357,14 +369,20 @@ static kry_status run_dot(kryi_null_space *N, int64_t j, const kry_vec *v)
     return kryi_launch_rows(v, N->dot, rest, COUNT(rest), N->sum);
 }
 
-static kry_status run_subtract(kryi_null_space *N, int64_t j, kry_vec *v)
+/* v -= (vector j)'r u; u without a buffer: v -= the mean of r */
+static kry_status subtract_share(kryi_null_space *N, int64_t j, const kry_vec *r, const kry_vec *u,
+                                 kry_vec *v)
 {
-    const kry_vec u = vector_of(N, j);
-    const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
-                             ARG(N->sum->count), ARG_VEC(&u),      ARG_VEC(v) };
+    kry_status st = KRY_OK;
 
-    return kryi_launch(v->dev, N->subtract, kryi_groups_for_sums(v->dev, v->type, v->n), args,
-                       COUNT(args));
+    TRY(run_dot(N, j, r));
+    TRY(kryi_layout_reduce(v->layout, &N->sum, 1));
+    const kry_arg args[] = { ARG(v->n),          ARG(N->unknowns), ARG(N->sum->buffer),
+                             ARG(N->sum->count), ARG_VEC(u),       ARG_VEC(v) };
+    TRY(kryi_launch(v->dev, N->subtract, kryi_groups_for_sums(v->dev, v->type, v->n), args,
+                    COUNT(args)));
+done:
+    return st;
 }
 
 kry_status kryi_null_space_project(kryi_null_space *N, kry_vec *V)
@@ -375,10 +393,22 @@ kry_status kryi_null_space_project(kryi_null_space *N, kry_vec *V)
     for (int64_t c = 0; c < V->k; c++) {
         kry_vec v = kryi_vec_column(V, c);
         for (int64_t j = 0; j < count_of(N); j++) {
-            TRY(run_dot(N, j, &v));
-            TRY(kryi_layout_reduce(v.layout, &N->sum, 1));
-            TRY(run_subtract(N, j, &v));
+            const kry_vec u = vector_of(N, j);
+            TRY(subtract_share(N, j, &v, &u, &v));
         }
+    }
+done:
+    return st;
+}
+
+kry_status kryi_null_space_shift(kryi_null_space *N, const kry_vec *R, const kry_vec *u, kry_vec *V)
+{
+    kry_status st = KRY_OK;
+
+    for (int64_t c = 0; c < V->k; c++) {
+        const kry_vec r = kryi_vec_column(R, c);
+        kry_vec v = kryi_vec_column(V, c);
+        TRY(subtract_share(N, 0, &r, u, &v));
     }
 done:
     return st;

@@ -20,6 +20,8 @@ typedef struct kryi_null_space {
 } kryi_null_space;
 
 kry_status kryi_null_space_create(const kry_op *A, kryi_null_space *N);
+/* N := constants, whatever A maps them to: for kryi_null_space_shift */
+kry_status kryi_null_space_constants(const kry_op *A, kryi_null_space *N);
 /* N gets v, which A, as it is now, maps to zero but for rounding: of norm 1, and orthogonal to what N has. */
 kry_status kryi_null_space_add(const kry_op *A, const kry_vec *v, kryi_null_space *N);
 /* A maps the vectors to zero as far as somebody promised it, not by construction. */
@@ -34,6 +36,9 @@ kry_status kryi_null_space_check(kryi_null_space *N);
 void kryi_null_space_release(kryi_null_space *N);
 /* v -= N N'v. Does not wait. */
 kry_status kryi_null_space_project(kryi_null_space *N, kry_vec *v);
+/* v -= (sum of r) u for each column of r and v; u has one column, and N constants. Does not wait. */
+kry_status kryi_null_space_shift(kryi_null_space *N, const kry_vec *r, const kry_vec *u,
+                                 kry_vec *v);
 /* ||N'v||: the size of what projection would take away. Waits. */
 kry_status kryi_null_space_measure(kryi_null_space *N, const kry_vec *v, double *size);
 
