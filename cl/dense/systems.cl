@@ -597,4 +597,48 @@ kernel void systems_diagonals(int n, long systems, long columns, global const in
         for (int k = 0; k < 3; k++) diagonals[d0 + (k * systems + s) * n + i] = entry[k];
     }
 }
+
+// ---- how all systems ended ----
+
+typedef struct summary {
+    int unsolved, first, verdict, iterations; // first: the first system that was not solved, INT_MAX: none; its verdict
+    ACC residual, worst;                      // that of `first`, and the largest of all, or one that is not finite
+} summary;
+
+INLINED ACC worse(ACC worst, ACC residual) { return !(residual <= worst) && !isnan(worst) ? residual : worst; }
+
+INLINED summary joined(summary p, summary q)
+{
+    if (q.first < p.first) p.first = q.first, p.verdict = q.verdict, p.residual = q.residual;
+    p.unsolved += q.unsolved, p.iterations = max(p.iterations, q.iterations);
+    p.worst = worse(p.worst, q.worst);
+    return p;
+}
+
+// One summary for each group.
+kernel void systems_summary(long systems, global const int *restrict ends, global const ACC *restrict residuals,
+                            global summary *restrict summaries)
+{
+    KERNEL_BEGINS
+    summary mine = { 0, INT_MAX, SOLVED, 0, 0, 0 };
+    FOR_EACH(s, systems)
+    {
+        const int verdict = ends[2 * s];
+        const summary one = { verdict != SOLVED, verdict == SOLVED ? INT_MAX : (int)s, verdict, ends[2 * s + 1],
+                              residuals[s], residuals[s] };
+        mine = joined(mine, one);
+    }
+#ifndef KRY_CPU
+    local summary of_items[WG];
+    const int item = get_local_id(0);
+    of_items[item] = mine;
+    for (int width = WG / 2; width > 0; width /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < width) of_items[item] = joined(of_items[item], of_items[item + width]);
+    }
+    mine = of_items[0]; // that of work-item 0, which is asked for
+    if (item == 0)
+#endif
+        summaries[GROUP_HERE] = mine;
+}
 #endif

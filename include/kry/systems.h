@@ -101,13 +101,13 @@ KRY_API KRY_MUST_CHECK kry_status kry_systems_solve_sized(kry_systems *solver,
                                                           kry_systems_result *result,
                                                           size_t result_size);
 /*
- * Solve A_s x_s = b_s for all systems s. Waits once, TRIDIAGONAL up to three times.
+ * Solve A_s x_s = b_s for all systems s. Waits once, and twice more with `each`; TRIDIAGONAL also waits for its pivots.
  *
  *   values  [in]      entries-by-matrices: column s has the numbers of matrix s in the order of the pattern
  *   b       [in]      n-by-(m matrices), m right-hand sides for each matrix: columns s m ... s m + m - 1 are those of matrix s.
  *                     So one matrix for all is entries-by-1
  *   x       [in,out]  of the shape of b, no overlap with it: the solutions; with `guess` the guesses on entry
- *   each    [out]     as many as b has columns, on the host: how each ended. NULL: not wanted
+ *   each    [out]     as many as b has columns, on the host: how each ended. NULL: not wanted, and then a summary is all that is read
  *   result  [out]     may be NULL
  *
  * All of these may be views with gaps between the columns, and in the caller's buffers (kry_vec_wrap_block). Of a system

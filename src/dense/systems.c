@@ -5,7 +5,7 @@
  * Storage     of a system, in local memory if that is large enough, else in a buffer with room for the systems that are solved at
  *             once: CG 5 n, BiCGStab 8 n, LU n (n + 2) numbers and 2 n integers
  * Words moved CG, BiCGStab: the entries, b and x once if all is in local memory
- * Waits       for how the systems ended
+ * Waits       for a summary of how the systems ended, and for each of these where that is wanted
  */
 #include "dense/dense.h"
 #include <kry/systems.h>
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 32768, LU_ROWS = 64, GUESS = 1, JACOBI = 2 };
+enum { MOST_ROWS = 32768, LU_ROWS = 64, GUESS = 1, JACOBI = 2, MOST_SUMMARIES = 256 };
 
 struct kry_systems {
     kry_device *dev; /* retained */
@@ -23,8 +23,8 @@ struct kry_systems {
     int64_t n, entries;
     cl_mem row_ptr, col; /* n + 1 and `entries` of cl_int, owned; NULL: dense */
     kry_systems_params params;
-    cl_mem work, ends, residuals; /* owned, kept for the next call */
-    kry_vec *diagonals;           /* likewise: n-by-3 systems of TRIDIAGONAL */
+    cl_mem work, ends, residuals, summaries; /* owned, kept for the next call */
+    kry_vec *diagonals;                      /* likewise: n-by-3 systems of TRIDIAGONAL */
     size_t work_bytes;
     int64_t room; /* systems that `ends` and `residuals` are for */
 };
@@ -151,7 +151,8 @@ void kry_systems_release(kry_systems **solver)
     kry_systems *B = solver ? *solver : NULL;
 
     if (!B) return;
-    cl_mem *const buffers[] = { &B->row_ptr, &B->col, &B->work, &B->ends, &B->residuals };
+    cl_mem *const buffers[] = { &B->row_ptr, &B->col,       &B->work,
+                                &B->ends,    &B->residuals, &B->summaries };
     for (size_t i = 0; i < COUNT(buffers); i++) kryi_buffer_release(B->dev, buffers[i]);
     kry_vec_release(&B->diagonals);
     kry_device_release(&B->dev);
@@ -270,6 +271,10 @@ static kry_status reserve_ends(kry_systems *B, int64_t systems)
 {
     kry_status st = KRY_OK;
 
+    if (!B->summaries)
+        TRY(kryi_buffer_create(B->dev,
+                               MOST_SUMMARIES * (4 * sizeof(cl_int) + 2 * kryi_acc_size(B->dev)),
+                               &B->summaries));
     if (B->room >= systems) return KRY_OK;
     B->room = 0;
     kryi_buffer_release(B->dev, &B->ends), kryi_buffer_release(B->dev, &B->residuals);
@@ -413,26 +418,51 @@ done:
     return st;
 }
 
-/* Count the systems that were solved, find the first that was not, and say it in r->why. */
-static kry_status sum_up(const call *c, const kry_systems_end *end, kry_systems_result *r)
+/* Count the systems that were solved, and find the first that was not: `first`. Each group of the device leaves a
+ * `summary` of cl/dense/systems.cl, four integers and two residuals. */
+static kry_status sum_up(const call *c, kry_systems_result *r, kry_systems_end *first)
 {
-    r->systems = c->systems, r->first = -1;
-    for (int64_t s = 0; s < c->systems; s++) {
-        if (end[s].verdict == KRY_SYSTEMS_SOLVED)
-            r->solved++;
-        else if (r->first < 0)
-            r->first = s;
-        if (end[s].iterations > r->most_iterations) r->most_iterations = end[s].iterations;
-        if (!(end[s].residual <= r->worst_residual) && !isnan(r->worst_residual))
-            r->worst_residual = end[s].residual;
+    kry_status st = KRY_OK;
+    const kry_systems *B = c->B;
+    const kry_type acc = kryi_acc_type(B->dev);
+    const size_t size = 4 * sizeof(cl_int) + 2 * kry_type_size(acc);
+    int64_t groups = kryi_groups_for_sums(B->dev, acc, c->systems);
+    char *summaries = NULL;
+
+    if (groups > MOST_SUMMARIES) groups = MOST_SUMMARIES;
+    TRY(kryi_alloc((uint64_t)groups, size, &summaries));
+    TRY(kryi_run(B->dev, "systems", B->type, "", "systems_summary", groups,
+                 ARGS(ARG(c->systems), ARG(B->ends), ARG(B->residuals), ARG(B->summaries))));
+    TRY(kryi_buffer_read(B->dev, B->summaries, 0, (size_t)groups * size, summaries));
+    r->systems = r->solved = c->systems, r->first = -1;
+    for (int64_t g = 0; g < groups; g++) {
+        const char *at = summaries + (size_t)g * size;
+        cl_int counts[4]; /* unsolved, first, verdict, iterations */
+        memcpy(counts, at, sizeof counts);
+        const double worst = kryi_number_at(acc, at + sizeof counts, 1);
+        if (counts[0] > 0 && (r->first < 0 || counts[1] < r->first)) {
+            r->first = counts[1];
+            first->verdict = (kry_systems_verdict)counts[2];
+            first->residual = kryi_number_at(acc, at + sizeof counts, 0);
+        }
+        r->solved -= counts[0];
+        if (counts[3] > r->most_iterations) r->most_iterations = counts[3];
+        if (!(worst <= r->worst_residual) && !isnan(r->worst_residual)) r->worst_residual = worst;
     }
+done:
+    free(summaries);
+    return st;
+}
+
+/* Say in r->why how many systems were solved, and how the first that was not ended. */
+static kry_status say(kry_systems_result *r, const kry_systems_end *first)
+{
     const int length = kryi_print(r->why, sizeof r->why, "%lld of %lld systems were solved",
                                   (long long)r->solved, (long long)r->systems);
     if (r->first < 0) return KRY_OK;
     kryi_print(r->why + length, sizeof r->why - (size_t)length,
                "; the first that was not is system %lld: %s, residual %.3g of b's norm",
-               (long long)r->first, kry_systems_verdict_text(end[r->first].verdict),
-               end[r->first].residual);
+               (long long)r->first, kry_systems_verdict_text(first->verdict), first->residual);
     return KRY_NOT_CONVERGED;
 }
 
@@ -441,7 +471,7 @@ kry_status kry_systems_solve_sized(kry_systems *B, const kry_vec *values, const 
                                    size_t result_size)
 {
     kry_status st = KRY_OK;
-    kry_systems_end *end = NULL;
+    kry_systems_end first = { .verdict = KRY_SYSTEMS_SOLVED };
     kry_systems_result r;
     const double start = kryi_now();
 
@@ -451,15 +481,13 @@ kry_status kry_systems_solve_sized(kry_systems *B, const kry_vec *values, const 
     const call c = { B, values, b, x, b->k, b->k / values->k };
     r.method = B->params.method;
     TRY(check_call(&c));
-    TRY(kryi_alloc((uint64_t)c.systems, sizeof *end, &end));
     TRY(reserve_ends(B, c.systems));
     TRY(r.method == KRY_SYSTEMS_TRIDIAGONAL ? solve_tridiagonal(&c) : launch(&c));
-    TRY(read_ends(&c, end));
-    if (each) memcpy(each, end, (size_t)c.systems * sizeof *end);
-    st = sum_up(&c, end, &r);
+    TRY(sum_up(&c, &r, &first));
+    if (each) TRY(read_ends(&c, each));
+    st = say(&r, &first);
     r.seconds = kryi_now() - start;
 done:
-    free(end);
     kryi_hand_out(&r, sizeof r, result, result_size);
     return st > 0 ? kry_fail(st, "kry_systems_solve: %s", r.why) : st;
 }

@@ -167,6 +167,28 @@ static void check_gaps(const block *B, int64_t gap)
     free(all);
 }
 
+/* What is told of all systems is what is told of each. */
+static void check_summary(const kry_systems_end *each, const kry_systems_result *result)
+{
+    int64_t solved = 0, first = -1, most = 0;
+    double worst = 0;
+
+    for (int64_t s = 0; s < result->systems; s++) {
+        if (each[s].verdict == KRY_SYSTEMS_SOLVED)
+            solved++;
+        else if (first < 0)
+            first = s;
+        if (each[s].iterations > most) most = each[s].iterations;
+        if (!(each[s].residual <= worst) && !isnan(worst)) worst = each[s].residual;
+    }
+    assert_int_equal(result->solved, solved);
+    assert_int_equal(result->first, first);
+    assert_int_equal(result->most_iterations, most);
+    assert_true(result->worst_residual == worst || (isnan(worst) && isnan(result->worst_residual)));
+    if (first >= 0)
+        assert_non_null(strstr(result->why, kry_systems_verdict_text(each[first].verdict)));
+}
+
 /* x of all systems, to be freed; each: how they ended, as many. guess: x before, NULL: what does not matter */
 static double *solve(const batch *B, const kry_systems_params *params, int64_t gap,
                      const double *guess, kry_systems_end *each, kry_systems_result *result)
@@ -187,6 +209,8 @@ static double *solve(const batch *B, const kry_systems_params *params, int64_t g
     assert_int_equal(result->first < 0, result->solved == systems);
     if (st != KRY_OK) assert_non_null(strstr(kry_last_error(), result->why));
     check_gaps(&x, gap);
+    assert_int_equal(result->systems, systems);
+    check_summary(each, result);
     double *found = numbers_of(x.v);
     block_release(&values), block_release(&b), block_release(&x);
     kry_systems_release(&S);
