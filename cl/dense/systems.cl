@@ -546,6 +546,164 @@ kernel void systems_lu(BATCH)
     }
 }
 
+// The same elimination by panels of PANEL columns, for matrices that local memory does not hold but n rows of a panel: `local_room`. A
+// panel is brought up to date by all panels before it, which `work` holds, is factored, and goes to `work`. So
+// the factors are read n / PANEL / 2 times and written once. A group has one system.
+#ifdef PANEL
+#define QUADS  (PANEL / 4)
+#define P(i, c) panel[(c) * n + (i)]
+
+// Columns `first` on of A, `width` of them. Returns 0; if one of the numbers is not finite, NaN.
+INLINED REAL take_panel(const system *A, const place *me, int first, int width, local REAL *panel)
+{
+    const int n = A->n;
+    REAL nothing = 0;
+    for (int i = me->lane; i < n; i += me->sub) {
+        for (int c = 0; c < PANEL; c++) P(i, c) = c < width && !A->row_ptr ? A->a[i * n + first + c] : 0;
+        if (A->row_ptr)
+            for (int e = A->row_ptr[i]; e < A->row_ptr[i + 1]; e++) {
+                const int c = A->col[e] - first;
+                if (c >= 0 && c < width) P(i, c) += A->a[e];
+            }
+        for (int c = 0; c < width; c++) nothing += 0 * P(i, c);
+    }
+    return nothing;
+}
+
+// The panel less L times U of the panel before that begins with step `from`. lower, upper: room for PANEL^2 numbers
+INLINED void update_panel(const place *me, int n, int from, global const REAL *F, local const int *order,
+                          local const int *rank, local REAL *panel, local REAL *lower, local REAL4 *upper)
+{
+    local REAL *u = (local REAL *)upper;
+    for (int at = me->lane; at < PANEL * PANEL; at += me->sub) {
+        const int top = order[from + at / PANEL], c = at % PANEL;
+        lower[at] = F[ENTRY(top, from + c)], u[at] = P(top, c);
+    }
+    BARRIER();
+    for (int c = me->lane; c < PANEL; c += me->sub)
+        for (int k = 0; k + 1 < PANEL; k++) {
+            const REAL u_k = u[k * PANEL + c];
+            for (int m = k + 1; m < PANEL; m++) u[m * PANEL + c] -= lower[m * PANEL + k] * u_k;
+        }
+    BARRIER();
+    for (int i = me->lane; i < n; i += me->sub) {
+        const int step = rank[i] - from;
+        if (rank[i] >= 0 && step < 0) continue;
+        if (rank[i] >= 0 && step < PANEL) {
+            for (int c = 0; c < PANEL; c++) P(i, c) = u[step * PANEL + c];
+            continue;
+        }
+        REAL4 row[QUADS];
+        UNROLLED for (int q = 0; q < QUADS; q++)
+            row[q] = (REAL4)(P(i, 4 * q), P(i, 4 * q + 1), P(i, 4 * q + 2), P(i, 4 * q + 3));
+        for (int k = 0; k < PANEL; k++) {
+            const REAL l = F[ENTRY(i, from + k)];
+            UNROLLED for (int q = 0; q < QUADS; q++) row[q] -= l * upper[k * QUADS + q];
+        }
+        UNROLLED for (int q = 0; q < QUADS; q++)
+        {
+            P(i, 4 * q) = row[q].x, P(i, 4 * q + 1) = row[q].y;
+            P(i, 4 * q + 2) = row[q].z, P(i, 4 * q + 3) = row[q].w;
+        }
+    }
+    BARRIER();
+}
+
+// Eliminate in the panel of step `first` on, and in w. Returns whether there were pivots.
+INLINED int factor_panel(place *me, int n, int first, int width, local REAL *panel, local REAL *w, local int *order,
+                         local int *rank)
+{
+    int regular = 1;
+    for (int k = 0; k < width; k++) {
+        ACC2 pivot = (ACC2)(0, n);
+        for (int i = me->lane; i < n; i += me->sub)
+            if (rank[i] < 0) pivot = better(pivot, (ACC2)(fabs(P(i, k)), i));
+        pivot = best(me, pivot);
+        regular = regular && pivot.x > 0;
+        if (!regular) continue;
+        const int top = (int)pivot.y;
+        const REAL u_kk = P(top, k), w_k = w[top];
+        for (int i = me->lane; i < n; i += me->sub) {
+            if (i == top) rank[i] = first + k, order[first + k] = i;
+            if (rank[i] >= 0) continue;
+            const REAL l = P(i, k) / u_kk;
+            P(i, k) = l;
+            for (int c = k + 1; c < width; c++) P(i, c) -= l * P(top, c);
+            w[i] -= l * w_k;
+        }
+    }
+    return regular;
+}
+
+// x := U^-1 w for the steps of the panel that begins with `first`; w of the steps before it less what these are in it.
+INLINED void substitute_panel(const place *me, int n, int first, int width, global const REAL *F, local const int *order,
+                              local const int *rank, local REAL *w, global REAL *x, local REAL *upper)
+{
+    for (int at = me->lane; at < width * width; at += me->sub)
+        upper[at] = F[ENTRY(order[first + at / width], first + at % width)];
+    for (int k = width - 1; k >= 0; k--) {
+        BARRIER();
+        const REAL x_k = w[order[first + k]] / upper[k * width + k];
+        for (int m = me->lane; m < k; m += me->sub) w[order[first + m]] -= upper[m * width + k] * x_k;
+        if (me->lane == 0) x[first + k] = x_k;
+    }
+    BARRIER();
+    for (int i = me->lane; i < n; i += me->sub)
+        if (rank[i] < first)
+            for (int k = 0; k < width; k++) w[i] -= F[ENTRY(i, first + k)] * x[first + k];
+    BARRIER();
+}
+
+kernel void systems_lu_panels(BATCH, local REAL *local_room)
+{
+    KERNEL_BEGINS
+    TAKE_PLACE
+    local REAL4 upper[PANEL * QUADS];
+    local REAL lower[PANEL * PANEL];
+    local REAL *panel = local_room, *w = panel + PANEL * n;
+    local int *order = (local int *)(w + n), *rank = order + n;
+    EACH_TURN(s)
+    {
+        course c;
+        ACC2 share = 0;
+        REAL nothing = 0;
+        int regular = 1;
+        TAKE_SYSTEM(s, 0)
+        EACH_ROW(i)
+        {
+            const ACC b_i = A.b[i];
+            share += (ACC2)(b_i * b_i, b_i != 0);
+            w[i] = b_i, rank[i] = -1;
+        }
+        ACC2 sums = total(&me, share);
+        begin_course(&c, sums, rtol, 1);
+        for (int first = 0; first < n; first += PANEL) {
+            const int width = min(PANEL, n - first);
+            nothing += take_panel(&A, &me, first, width, panel);
+            if (!regular) continue;
+            BARRIER();
+            for (int from = 0; from < first; from += PANEL)
+                update_panel(&me, n, from, mine, order, rank, panel, lower, upper);
+            regular = factor_panel(&me, n, first, width, panel, w, order, rank);
+            EACH_ROW(i) for (int k = 0; k < width; k++) mine[ENTRY(i, first + k)] = P(i, k);
+            BARRIER();
+        }
+        if (regular)
+            for (int first = (n - 1) / PANEL * PANEL; first >= 0; first -= PANEL)
+                substitute_panel(&me, n, first, min(PANEL, n - first), mine, order, rank, w, A.x, lower);
+        share = (ACC2)(nothing, 0);
+        EACH_ROW(i)
+        {
+            const ACC r_i = regular ? A.b[i] - row_times(&A, A.x, i) : A.b[i];
+            share.x += r_i * r_i;
+            if (!regular) A.x[i] = 0;
+        }
+        sums = total(&me, share);
+        leave_direct(&c, sums.x, regular, &me, s, ends, residuals);
+    }
+}
+#endif
+
 #ifndef ON_CHIP
 // How systems ended that another kernel has solved: `work` is not used.
 kernel void systems_check(BATCH)

@@ -3,8 +3,10 @@
  * cl/dense/systems.cl.
  *
  * Storage     of a system, in local memory if that is large enough, else in a buffer with room for the systems that are solved at
- *             once: CG 5 n, BiCGStab 8 n, LU n (n + 2) numbers and 2 n integers
- * Words moved CG, BiCGStab: the entries, b and x once if all is in local memory
+ *             once: CG 5 n, BiCGStab 8 n, LU n (n + 2) numbers and 2 n integers; LU in a buffer n^2, and a panel of p = 4 to 16
+ *             columns in local memory if that holds it
+ * Words moved CG, BiCGStab: the entries, b and x once if all is in local memory. LU: likewise, and in a buffer n^3 / (2 p) for
+ *             factors that are read again, without panels 2/3 n^3
  * Waits       for a summary of how the systems ended, and for each of these where that is wanted
  */
 #include "dense/dense.h"
@@ -167,6 +169,7 @@ int64_t kry_systems_entries(const kry_systems *solver) { return solver ? solver-
 /* Where the systems' room is, and who solves one. */
 typedef struct shape {
     bool on_chip, held; /* in local memory; with the numbers of A */
+    int panel;          /* LU in a buffer: columns of a panel in local memory; 0: it has none */
     int sub, at_once;   /* work-items of a system; systems of a group */
     int64_t words;      /* numbers of room for a system */
 } shape;
@@ -181,11 +184,20 @@ static int64_t vectors_words(const kry_systems *B)
     return (B->params.method == KRY_SYSTEMS_CG ? 5 : 8) * n;
 }
 
+/* Bytes of local memory for a panel, n numbers and 2 n integers. */
+static size_t panel_bytes(const kry_systems *B, int panel)
+{
+    return (size_t)B->n * ((size_t)(panel + 1) * kry_type_size(B->type) + 2 * sizeof(cl_int));
+}
+
 /* Bytes of local memory of a group, with two sums for each work-item and a flag. */
 static int64_t local_bytes(const kry_systems *B, const shape *s)
 {
-    const int64_t sums = 4 * (int64_t)kryi_acc_size(B->dev) * s->sub * s->at_once;
-    return sums + 16 + s->at_once * s->words * (int64_t)kry_type_size(B->type);
+    const int64_t sums = 4 * (int64_t)kryi_acc_size(B->dev) * s->sub * s->at_once,
+                  size = (int64_t)kry_type_size(B->type);
+    if (s->panel > 0)
+        return sums + 16 + 2 * s->panel * s->panel * size + (int64_t)panel_bytes(B, s->panel);
+    return sums + 16 + s->at_once * s->words * size;
 }
 
 /* Work-items: as many as a system has rows, in groups of 64 at least, of which small systems share one. */
@@ -205,6 +217,11 @@ static shape shape_of(const kry_systems *B, int most)
         while (t.at_once > 1 && local_bytes(B, &t) > info->local_bytes) t.at_once /= 2;
         if (local_bytes(B, &t) <= info->local_bytes) return t;
     }
+    for (int panel = 16; B->params.method == KRY_SYSTEMS_LU && panel >= 4; panel /= 2) {
+        shape t = s;
+        t.panel = panel, t.at_once = 1, t.words = B->n * B->n;
+        if (local_bytes(B, &t) <= info->local_bytes) return t;
+    }
     return s;
 }
 
@@ -216,6 +233,9 @@ static kry_status take_kernel(const kry_systems *B, shape *s, kryi_kernel **kern
                                          [KRY_SYSTEMS_BICGSTAB] = "systems_bicgstab",
                                          [KRY_SYSTEMS_LU] = "systems_lu",
                                          [KRY_SYSTEMS_TRIDIAGONAL] = "systems_check" };
+    static const char *const panels[] = {
+        [0] = "", [4] = " -DPANEL=4", [8] = " -DPANEL=8", [16] = " -DPANEL=16"
+    };
     kry_status st = KRY_OK;
     int most = MOST;
 
@@ -225,8 +245,8 @@ static kry_status take_kernel(const kry_systems *B, shape *s, kryi_kernel **kern
         TRY(kryi_kernel_get(B->dev, "systems", B->type,
                             s->held      ? " -DON_CHIP -DHELD"
                             : s->on_chip ? " -DON_CHIP"
-                                         : "",
-                            names[B->params.method], kernel));
+                                         : panels[s->panel],
+                            s->panel ? "systems_lu_panels" : names[B->params.method], kernel));
         if (B->dev->info.cpu_kernels) break;
         st = kryi_kernel_check_size(B->dev, *kernel, s->sub * s->at_once);
         if (st != KRY_ERR_UNSUPPORTED || most <= LEAST) break;
@@ -324,9 +344,11 @@ static kry_status launch(const call *c)
         ARG(s.words),
         { 4 * kryi_acc_size(B->dev) * items, NULL }, /* GPUs: sums of work-items, and a flag */
         { sizeof(cl_int), NULL },
+        { panel_bytes(B, s.panel), NULL },
     };
+    const size_t unused = B->dev->info.cpu_kernels ? 3 : s.panel ? 0 : 1;
     TRY(kryi_launch_range(B->dev, kernel, (kryi_range){ .groups = groups, .size = (int)items },
-                          args, COUNT(args) - (B->dev->info.cpu_kernels ? 2 : 0)));
+                          args, COUNT(args) - unused));
 done:
     return st;
 }

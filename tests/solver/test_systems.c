@@ -292,19 +292,18 @@ static void tridiagonal__random(void **state)
 /* ---- what is not so simple ------------------------------------------------------------------ */
 
 /* Rows that have to be exchanged: a cyclic permutation. */
-static void lu__pivots(void **state)
+static void check_pivots(kry_type type, int n)
 {
-    enum { N = 9, SYSTEMS = 3 };
-    batch B = batch_create(type_of(state), DENSE, N, SYSTEMS, 1, false);
+    enum { SYSTEMS = 3 };
+    batch B = batch_create(type, DENSE, n, SYSTEMS, 1, false);
     kry_systems_end each[SYSTEMS];
     kry_systems_result result;
 
     for (int s = 0; s < SYSTEMS; s++)
-        for (int i = 0; i < N; i++)
-            for (int j = 0; j < N; j++)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
                 *entry(&B, s, i, j) =
-                    j == (i + 1 + s) % N ? 2 : 1e-3 * to_type(KRY_F32, (i * j) % 5);
-    for (int e = 0; e < N * N * SYSTEMS; e++) B.values[e] = to_type(B.type, B.values[e]);
+                    to_type(type, j == (i + 1 + s) % n ? 2 : 1e-3 * ((i * j) % 5));
     double *x = solve(&B, NULL, 0, NULL, each, &result);
     assert_int_equal(result.method, KRY_SYSTEMS_LU);
     assert_int_equal(result.solved, SYSTEMS);
@@ -313,12 +312,14 @@ static void lu__pivots(void **state)
     batch_release(&B);
 }
 
+static void lu__pivots(void **state) { check_pivots(type_of(state), 9); }
+
 /* Members that cannot be solved are told, with the first of them, and the others are solved. */
-static void check_members(kry_type type, kind kind, const kry_systems_params *params,
+static void check_members(kry_type type, kind kind, int64_t n, const kry_systems_params *params,
                           kry_systems_verdict singular)
 {
-    enum { N = 9, SYSTEMS = 40 };
-    batch B = batch_create(type, kind, N, SYSTEMS, 1, true);
+    enum { SYSTEMS = 40 };
+    batch B = batch_create(type, kind, n, SYSTEMS, 1, true);
     kry_systems_end each[SYSTEMS];
     kry_systems_result result;
     const int zero_row = 7, zero = 12, no_number = 21, no_rhs = 30, huge = 33;
@@ -327,9 +328,9 @@ static void check_members(kry_type type, kind kind, const kry_systems_params *pa
         B.values[zero_row * B.entries + e] = 0;
     for (int64_t e = 0; e < B.entries; e++) B.values[zero * B.entries + e] = 0;
     *entry(&B, no_number, 3, 3) = (double)NAN;
-    B.b[no_number * N + 1] = 1;
-    for (int i = 0; i < N; i++) B.b[no_rhs * N + i] = 0;
-    B.b[huge * N + 2] = (double)INFINITY;
+    B.b[no_number * n + 1] = 1;
+    for (int i = 0; i < n; i++) B.b[no_rhs * n + i] = 0;
+    B.b[huge * n + 2] = (double)INFINITY;
     double *x = solve(&B, params, 0, NULL, each, &result);
     assert_int_equal(result.first, zero_row);
     assert_int_equal(result.solved, SYSTEMS - 4);
@@ -338,10 +339,10 @@ static void check_members(kry_type type, kind kind, const kry_systems_params *pa
     assert_int_equal(each[huge].verdict, KRY_SYSTEMS_NOT_FINITE);
     assert_non_null(strstr(result.why, "system 7: "));
     assert_true(isnan(result.worst_residual));
-    for (int i = 0; i < N; i++) assert_true(x[no_rhs * N + i] == 0);
+    for (int i = 0; i < n; i++) assert_true(x[no_rhs * n + i] == 0);
     for (int s = 0; s < SYSTEMS; s++)
         if (each[s].verdict == KRY_SYSTEMS_SOLVED)
-            assert_true(residual_of(&B, s, x + s * N) <= 2 * rtol_of(type));
+            assert_true(residual_of(&B, s, x + s * n) <= 2 * rtol_of(type));
     free(x);
     batch_release(&B);
 }
@@ -350,11 +351,11 @@ static void each_method__members_without_a_solution(void **state)
 {
     const kry_type type = type_of(state);
 
-    check_members(type, SCATTERED, KRY_SYSTEMS(.method = KRY_SYSTEMS_CG), KRY_SYSTEMS_BREAKDOWN);
-    check_members(type, SCATTERED, KRY_SYSTEMS(.method = KRY_SYSTEMS_BICGSTAB),
+    check_members(type, SCATTERED, 9, KRY_SYSTEMS(.method = KRY_SYSTEMS_CG), KRY_SYSTEMS_BREAKDOWN);
+    check_members(type, SCATTERED, 9, KRY_SYSTEMS(.method = KRY_SYSTEMS_BICGSTAB),
                   KRY_SYSTEMS_BREAKDOWN);
-    check_members(type, DENSE, NULL, KRY_SYSTEMS_SINGULAR);
-    check_members(type, BANDED, NULL, KRY_SYSTEMS_SINGULAR);
+    check_members(type, DENSE, 9, NULL, KRY_SYSTEMS_SINGULAR);
+    check_members(type, BANDED, 9, NULL, KRY_SYSTEMS_SINGULAR);
 }
 
 /* Singular but for rounding: elimination finds pivots, and a solution of no use. */
@@ -440,10 +441,11 @@ static void each_method__columns(void **state)
     }
 }
 
-/* Without room in local memory, with room for vectors alone, and with room for all. */
+/* Without room in local memory, with room for vectors alone or a panel of the factors, and with room for all. */
 static void each_method__local_memory(void **state)
 {
-    static const char *const profiles[] = { "gpu-kernels local=1024", "gpu-kernels local=8192" };
+    static const char *const profiles[] = { "gpu-kernels local=1024", "gpu-kernels local=8192",
+                                            "gpu-kernels local=16384" };
     const kry_type type = type_of(state);
 
     NOT_ON_HOST("local memory");
@@ -459,6 +461,10 @@ static void each_method__local_memory(void **state)
             free(x);
             batch_release(&B);
         }
+        if (p == 0) continue;
+        check_members(type, DENSE, 33, KRY_SYSTEMS(.method = KRY_SYSTEMS_LU), KRY_SYSTEMS_SINGULAR);
+        check_pivots(type, 70);
+        solves(type, DENSE, KRY_SYSTEMS(.method = KRY_SYSTEMS_LU), 129);
     }
 }
 

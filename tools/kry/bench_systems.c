@@ -14,7 +14,7 @@
 enum {
     MOST_NUMBERS =
         200000000, /* of all matrices: fewer systems are taken where there would be more */
-    MOST_ROWS_OF_LU = 128
+    MOST_ROWS_OF_LU = 256
 };
 
 typedef struct small_systems {
