@@ -10,9 +10,10 @@
 
 /* The numbers of a spec. */
 typedef struct kryi_problem_spec {
-    int axes;      /* of a grid; 0: the problem has none */
+    int axes;      /* of a grid, or of elements; 0: the problem has neither */
     int64_t size;  /* N, NX */
     int64_t k;     /* K, W, B, NY */
+    int64_t depth; /* NZ; 1: the elements are in the plane */
     double number; /* EPS, CONTRAST, JUMP, DECADES */
     int shape;     /* the number of the word behind it, as kryi_problem_shape returns it */
     uint64_t seed;
@@ -52,7 +53,7 @@ typedef kry_status kryi_problem_coefficients(const kryi_problem_spec *s, const k
 /* A kind of problem. */
 typedef struct kryi_problem_kind {
     kry_word word;         /* its meaning: the limits of what follows N */
-    int axes;              /* of its points; 0: they are on no grid */
+    int axes;              /* of its points or elements; 0: they are on no grid */
     int64_t most;          /* largest N: the number of unknowns is below 2^31 */
     unsigned follows;      /* what follows N: problem.c */
     double least, largest; /* number */
@@ -85,6 +86,7 @@ int kryi_problem_shape(const char *name); /* -1: there is none of that name */
 /* mesh.c: solids */
 kryi_problem_maker kryi_problem_plate, kryi_problem_elasticity;
 kryi_problem_entries kryi_problem_plate_entries, kryi_problem_elasticity_entries;
+int kryi_problem_body(const char *name); /* free; -1: it is not that */
 /* random.c: random matrices and networks, all but the last one symmetric */
 kryi_problem_maker kryi_problem_of_size, kryi_problem_general_random;
 kryi_problem_entries kryi_problem_random, kryi_problem_powerlaw, kryi_problem_banded,

@@ -1,10 +1,10 @@
 /*
- * mesh.c - equations of solids in the plane: a plate that is bent, a cantilever of finite
- * elements. Both are ill-conditioned for their size. b = A x for a random x.
+ * mesh.c - equations of solids: a plate that is bent, cantilevers of finite elements. They are ill-conditioned for their size. b = A x for a random x.
  */
 #include "exit.h"
 #include "kinds.h"
 #include "memory.h"
+#include <string.h>
 
 typedef kryi_problem_spec spec;
 
@@ -55,120 +55,168 @@ kry_status kryi_problem_plate(const spec *s, kry_problem *p)
     return KRY_OK;
 }
 
-/* ---- elasticity2d: bilinear squares in plane stress ----------------------------------------
+/* ---- elasticity2d, elasticity3d: squares in plane stress, cubes ------------------------------
  *
- * Nodes (x, y), 0 <= x <= NX, 0 <= y <= NY, x first; those with x = 0 are clamped and have no
- * unknowns; two of each other one, the displacements along x and y. Element (x, y) has the nodes
- * (x, y), (x+1, y), (x+1, y+1), (x, y+1), in this order. */
-
-/* The stiffness matrix of an element with E = 1, Poisson's ratio 0.3, thickness 1: k[...]/(1 - nu^2), the exact
- * integrals. Opposite ones are opposite to the bit, so that what cancels between elements is zero.
- * Source   O. Sigmund, A 99 line topology optimization code, Struct. Multidiscip. Optim. 21 (2001)
+ * Nodes (x, y, z), 0 <= x <= NX and so on, x first, and as many unknowns of each as there are axes: its displacements. Those
+ * with x = 0 are clamped and have none, unless the body is free. Elements are bilinear or trilinear, of side 1, and have the
+ * 4 or 8 nodes from their own, the lowest one, on.
  */
-static double element_entry(int row, int column)
-{
-    static const double nu = 0.3;
-    static const int which[8][8] = { { 0, 1, 2, 3, 4, 5, 6, 7 }, { 1, 0, 7, 6, 5, 4, 3, 2 },
-                                     { 2, 7, 0, 5, 6, 3, 4, 1 }, { 3, 6, 5, 0, 7, 2, 1, 4 },
-                                     { 4, 5, 6, 7, 0, 1, 2, 3 }, { 5, 4, 3, 2, 1, 0, 7, 6 },
-                                     { 6, 3, 4, 1, 2, 7, 0, 5 }, { 7, 2, 1, 4, 3, 6, 5, 0 } };
-    const double k[8] = { 1.0 / 2 - nu / 6,
-                          1.0 / 8 + nu / 8,
-                          -1.0 / 4 - nu / 12,
-                          -1.0 / 8 + 3 * nu / 8,
-                          -1.0 / 4 + nu / 12,
-                          -1.0 / 8 - nu / 8,
-                          nu / 6,
-                          1.0 / 8 - 3 * nu / 8 };
-    return k[which[row][column]] / (1 - nu * nu);
-}
 
-typedef struct cantilever {
-    int64_t nx, ny;
+enum { CLAMPED, FREE }; /* spec.shape */
+
+int kryi_problem_body(const char *name) { return strcmp(name, "free") ? -1 : FREE; }
+
+typedef struct body {
+    int axes;
+    int64_t size[3];  /* elements along each axis; 1 for one that there is not */
+    int64_t nodes[3]; /* with unknowns, along each axis */
+    int64_t first;    /* x of the first of them */
     double jump;
     uint64_t seed;
-    double element[8][8];
-} cantilever;
+    double element
+        [8][8][3]
+        [3]; /* of two corners, whose coordinates are the bits of their numbers, and two axes */
+} body;
 
-static double modulus(const cantilever *c, int64_t x, int64_t y)
+/* The integral over an element of the derivatives of the shape functions of corners a and b, the one along p, the other along
+ * q: a product of integrals along each axis. Opposite ones are opposite to the bit, so that what cancels between
+ * elements of the plane is zero. */
+static double of_derivatives(int axes, int a, int b, int p, int q)
 {
-    enum { STREAM_STIFF = 21 }; /* beside those of random.c */
-    if (c->jump == 1) return 1;
-    return kry_random_unit(c->seed, STREAM_STIFF, (uint64_t)(x + c->nx * y)) < 0.5 ? c->jump : 1;
+    double product = 1;
+    for (int k = 0; k < axes; k++) {
+        const bool a_high = a >> k & 1, b_high = b >> k & 1;
+        if (k == p && k == q)
+            product *= a_high == b_high ? 1 : -1;
+        else if (k == p || k == q)
+            product *= (k == p ? a_high : b_high) ? 0.5 : -0.5;
+        else
+            product *= a_high == b_high ? 1.0 / 3 : 1.0 / 6;
+    }
+    return product;
 }
 
-/* The number in its element of the node that is (dx, dy), 0 or 1, from the first one. */
-static int corner(int64_t dx, int64_t dy) { return dy ? 3 - (int)dx : (int)dx; }
-
-/* pair := the coupling of row `row` of node (x, y) to both unknowns of node (x+dx, y+dy), summed
- * over all elements that have both nodes, in the same order for both. */
-static void couple(const cantilever *c, int64_t x, int64_t y, int row, int dx, int dy,
-                   double pair[2])
+/* The stiffness matrix of an element with E = 1, Poisson's ratio 0.3 and, in the plane, thickness 1. */
+static void make_element(body *c)
 {
-    pair[0] = pair[1] = 0;
-    for (int64_t ey = y - 1 + (dy > 0); ey <= y - (dy < 0); ey++) {
-        for (int64_t ex = x - 1 + (dx > 0); ex <= x - (dx < 0); ex++) {
-            if (ex < 0 || ex >= c->nx || ey < 0 || ey >= c->ny) continue;
-            double E = modulus(c, ex, ey);
-            int a = 2 * corner(x - ex, y - ey), b = 2 * corner(x + dx - ex, y + dy - ey);
-            for (int column = 0; column < 2; column++)
-                pair[column] += E * c->element[a + row][b + column];
+    const double nu = 0.3, mu = 0.5 / (1 + nu),
+                 lambda = nu / (1 + nu) / (c->axes == 2 ? 1 - nu : 1 - 2 * nu);
+
+    for (int a = 0; a < 1 << c->axes; a++)
+        for (int b = 0; b < 1 << c->axes; b++) {
+            double trace = 0;
+            for (int k = 0; k < c->axes; k++) trace += of_derivatives(c->axes, a, b, k, k);
+            for (int r = 0; r < c->axes; r++)
+                for (int s = 0; s < c->axes; s++)
+                    c->element[a][b][r][s] = lambda * of_derivatives(c->axes, a, b, r, s) +
+                                             mu * of_derivatives(c->axes, a, b, s, r) +
+                                             (r == s ? mu * trace : 0);
         }
+}
+
+static body make_body(const spec *s)
+{
+    body c = { .axes = s->axes, .size = { s->size, s->k, s->depth }, .jump = s->number };
+
+    c.seed = s->seed;
+    c.first = s->shape == FREE ? 0 : 1;
+    c.nodes[0] = s->size + 1 - c.first;
+    c.nodes[1] = s->k + 1;
+    c.nodes[2] = c.axes == 3 ? s->depth + 1 : 1;
+    return c;
+}
+
+static double modulus(const body *c, const int64_t at[3])
+{
+    enum { STREAM_STIFF = 21 }; /* beside those of random.c */
+    const int64_t number = at[0] + c->size[0] * (at[1] + c->size[1] * at[2]);
+    if (c->jump == 1) return 1;
+    return kry_random_unit(c->seed, STREAM_STIFF, (uint64_t)number) < 0.5 ? c->jump : 1;
+}
+
+/* sum := the coupling of displacement `row` of the node at `node` to those of the one `step` from there, over all
+ * elements that have both nodes, in the same order for both. */
+static void couple(const body *c, const int64_t node[3], int row, const int64_t step[3],
+                   double sum[3])
+{
+    int64_t from[3], to[3], e[3];
+
+    for (int k = 0; k < 3; k++) {
+        sum[k] = 0;
+        from[k] = node[k] - 1 + (step[k] > 0), to[k] = node[k] - (step[k] < 0);
+        if (from[k] < 0 || k >= c->axes) from[k] = 0;
+        if (to[k] > c->size[k] - 1) to[k] = c->size[k] - 1;
     }
+    for (e[2] = from[2]; e[2] <= to[2]; e[2]++)
+        for (e[1] = from[1]; e[1] <= to[1]; e[1]++)
+            for (e[0] = from[0]; e[0] <= to[0]; e[0]++) {
+                const double E = modulus(c, e);
+                int a = 0, b = 0;
+                for (int k = 0; k < c->axes; k++) {
+                    a |= (int)(node[k] - e[k]) << k;
+                    b |= (int)(node[k] + step[k] - e[k]) << k;
+                }
+                for (int s = 0; s < c->axes; s++) sum[s] += E * c->element[a][b][row][s];
+            }
 }
 
 static int64_t elasticity_row(const void *self, int64_t i, int32_t *col, double *val)
 {
-    const cantilever *c = self;
-    int64_t x = 1 + i / 2 % c->nx, y = i / 2 / c->nx, count = 0;
+    const body *c = self;
+    const int64_t node = i / c->axes, wide = c->nodes[0], high = c->nodes[1];
+    const int64_t at[3] = { c->first + node % wide, node / wide % high, node / wide / high };
+    const int row = (int)(i % c->axes), neighbours = c->axes == 2 ? 9 : 27;
+    int64_t count = 0;
 
-    for (int dy = -1; dy <= 1; dy++) {
-        for (int dx = -1; dx <= 1; dx++) {
-            double pair[2];
-            int64_t other = x - 1 + dx + c->nx * (y + dy);
-            if (x + dx < 1 || x + dx > c->nx || y + dy < 0 || y + dy > c->ny) continue;
-            couple(c, x, y, (int)(i % 2), dx, dy, pair);
-            for (int column = 0; column < 2; column++) {
-                if (pair[column] == 0) continue;
-                if (col) col[count] = (int32_t)(2 * other + column);
-                if (val) val[count] = pair[column];
-                count++;
-            }
+    for (int k = 0; k < neighbours; k++) {
+        const int64_t step[3] = { k % 3 - 1, k / 3 % 3 - 1, c->axes == 2 ? 0 : k / 9 - 1 };
+        const int64_t x = at[0] + step[0] - c->first, y = at[1] + step[1], z = at[2] + step[2];
+        double sum[3] = { 0 };
+        if (x < 0 || x >= wide || y < 0 || y >= high || z < 0 || z >= c->nodes[2]) continue;
+        couple(c, at, row, step, sum);
+        for (int s = 0; s < c->axes; s++) {
+            if (c->axes == 2 && sum[s] == 0) continue;
+            if (col) col[count] = (int32_t)(c->axes * (x + wide * (y + high * z)) + s);
+            if (val) val[count] = sum[s];
+            count++;
         }
     }
     return count;
 }
 
-static kry_status make_coordinates(const spec *s, kry_problem *p)
+static kry_status make_coordinates(const body *c, kry_problem *p)
 {
     kry_status st = KRY_OK;
+    double *to = NULL;
 
-    p->axes = 2;
+    p->axes = c->axes;
     TRY(kryi_allocate((size_t)p->n, sizeof *p->coordinates, &p->coordinates));
-    for (int64_t i = 0; i < p->n / 2; i++) {
-        const int64_t x = 1 + i % s->size, y = i / s->size;
-        p->coordinates[2 * i] = (double)x, p->coordinates[2 * i + 1] = (double)y;
-    }
+    to = p->coordinates;
+    for (int64_t z = 0; z < c->nodes[2]; z++)
+        for (int64_t y = 0; y < c->nodes[1]; y++)
+            for (int64_t x = 0; x < c->nodes[0]; x++, to += c->axes) {
+                to[0] = (double)(c->first + x), to[1] = (double)y;
+                if (c->axes == 3) to[2] = (double)z;
+            }
 done:
     return st;
 }
 
-static int64_t unknowns(const spec *s) { return 2 * s->size * (s->k + 1); }
-
 kry_status kryi_problem_elasticity_entries(const spec *s, kryi_problem_range of,
                                            kryi_problem_csr *A)
 {
-    cantilever c = { .nx = s->size, .ny = s->k, .jump = s->number, .seed = s->seed };
+    body c = make_body(s);
 
-    for (int row = 0; row < 8; row++)
-        for (int column = 0; column < 8; column++)
-            c.element[row][column] = element_entry(row, column);
+    make_element(&c);
     return kryi_problem_make_rows(elasticity_row, &c, true, of, A);
 }
 
 kry_status kryi_problem_elasticity(const spec *s, kry_problem *p)
 {
-    p->n = unknowns(s);
-    p->block = 2;
-    return make_coordinates(s, p);
+    const body c = make_body(s);
+
+    p->n = c.axes * c.nodes[0] * c.nodes[1] * c.nodes[2];
+    p->block = c.axes;
+    if (s->shape == FREE) p->traits = KRY_SYMMETRIC;
+    return make_coordinates(&c, p);
 }

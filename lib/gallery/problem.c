@@ -19,7 +19,7 @@ enum {
     OPTIONAL = 2, /* which may be left out */
     SHAPE = 4,    /* ":WORD" after it, which `choose` knows */
     WHOLE = 8,    /* ":K", a whole number from k_least to N - 1 + k_least */
-    ELEMENTS = 16 /* "xNY": N is NX */
+    ELEMENTS = 16 /* "xNY", with three axes "xNYxNZ": N is NX */
 };
 
 typedef kryi_problem_kind kind;
@@ -49,6 +49,14 @@ typedef kryi_problem_made made;
     0, LARGEST, .choose = kryi_problem_difference, .make = kryi_problem_convection, \
                 .entries = kryi_problem_convection_entries
 
+#define BODY_LIMITS                                                       \
+    ", at most 2147483647 displacements of all nodes, (NX + 1) (NY + 1) " \
+    "of them in the plane, JUMP > 0 (1e-100 to 1e100)"
+#define ELASTICITY                                                      \
+    INT32_MAX, ELEMENTS | NUMBER | OPTIONAL | SHAPE, LEAST, LARGEST, 1, \
+        .choose = kryi_problem_body, .make = kryi_problem_elasticity,   \
+        .entries = kryi_problem_elasticity_entries
+
 static const kind kinds[] = {
     { FORM("poisson2d", ":N", ""), 2, SIDE_2D, .otherwise = 1, POISSON },
     { FORM("poisson3d", ":N", ""), 3, SIDE_3D, .otherwise = 1, POISSON },
@@ -62,10 +70,8 @@ static const kind kinds[] = {
       .entries = kryi_problem_poisson27_entries },
     { FORM("plate2d", ":N", ""), 0, SIDE_2D, .make = kryi_problem_plate,
       .entries = kryi_problem_plate_entries },
-    { FORM("elasticity2d", ":NXxNY[:JUMP]",
-           ", at most 2147483647 of 2 NX (NY + 1) unknowns, JUMP > 0 (1e-100 to 1e100)"),
-      0, INT32_MAX, ELEMENTS | NUMBER | OPTIONAL, LEAST, LARGEST, 1,
-      .make = kryi_problem_elasticity, .entries = kryi_problem_elasticity_entries },
+    { FORM("elasticity2d", ":NXxNY[:JUMP[:free]]", BODY_LIMITS), 2, ELASTICITY },
+    { FORM("elasticity3d", ":NXxNYxNZ[:JUMP[:free]]", BODY_LIMITS), 3, ELASTICITY },
     { FORM("geograph_spd", ":N", ""), 0, INT32_MAX, .make = kryi_problem_of_size,
       .entries = kryi_problem_geograph },
     { FORM("circuit_spd", ":N[:DECADES]", ", DECADES from 0 to 12"), 0, INT32_MAX,
@@ -157,9 +163,13 @@ static bool read_arguments(const char *at, const kind *k, kryi_problem_spec *s)
     s->number = k->otherwise;
     s->size = read_whole(&at);
     if (s->size < 1 || s->size > k->most) return false;
+    s->depth = 1;
     if (k->follows & ELEMENTS) {
         s->k = take(&at, 'x') ? read_whole(&at) : 0;
-        if (s->k < 1 || s->size > INT32_MAX / (2 * (s->k + 1))) return false;
+        if (k->axes == 3) s->depth = take(&at, 'x') ? read_whole(&at) : 0;
+        if (s->k < 1 || s->depth < 1) return false;
+        const int64_t slices = k->axes == 3 ? s->depth + 1 : 1; /* of nodes */
+        if (s->size >= INT32_MAX / k->axes / slices / (s->k + 1)) return false;
     }
     if (k->follows & WHOLE) {
         s->k = take(&at, ':') ? read_whole(&at) : -1;

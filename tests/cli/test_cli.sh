@@ -718,7 +718,7 @@ if full; then
         expect 0 '"converged": true' solve --problem $spec --json
     done
 fi
-expect 2 'NX (NY + 1) unknowns' solve --problem elasticity2d:30
+expect 2 '(NX + 1) (NY + 1)' solve --problem elasticity2d:30
 expect 2 'DECADES from 0 to 12' solve --problem circuit_spd:30:13
 expect 2 'B from 1 to N' solve --problem block_spd:300:0
 expect 0 'converged' solve --problem poisson2d:20 --plot "$dir/plot.svg"
@@ -738,6 +738,7 @@ grep -v '^%' "$dir/tb.mtx" | cmp -s - "$dir/tb1" && fail "another seed gives the
 expect 2 'the solution of twophase2d:5 is not known' generate twophase2d:5 -o "$dir/t.mtx" \
     --solution "$dir/tu.mtx"
 # A solid, whose nodes have coordinates.
+expect 0 '"converged": true' solve --problem elasticity3d:3x2x4:10 --precond amg:coarsest=40 --json
 expect 0 '"coordinates": "' generate elasticity2d:20x5 -o "$dir/e.mtx" --coordinates "$dir/ec.mtx" --json
 expect 0 '"converged": true' solve "$dir/e.mtx" --coordinates "$dir/ec.mtx" --method pcg --precond amg:coarsest=40 --json
 [ "$(value iterations)" -le 12 ] || fail 'more than 12 iterations'

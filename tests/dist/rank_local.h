@@ -243,9 +243,9 @@ static void same_coefficients(kry_problem *part, const kry_problem *whole, kry_d
 MAYBE_UNUSED static void problems_scene(wires *w, void *shared)
 {
     static const char *const specs[] = {
-        "twophase2d:11:100:layers", "twophase3d:8:9:bubble", "poisson2d:13",
-        "geograph_spd:200",         "random_spd:90:5",       "elasticity2d:9x4:10",
-        "block_spd:50:3",           "random:60:4",           "random_spd:2:1"
+        "twophase2d:11:100:layers", "twophase3d:8:9:bubble", "poisson2d:13",   "geograph_spd:200",
+        "random_spd:90:5",          "elasticity2d:9x4:10",   "block_spd:50:3", "random:60:4",
+        "random_spd:2:1",           "elasticity3d:3x2x5:10"
     };
     kry_device *ranks = ranks_team(w, (kry_team_params){ 0 });
     const int blocks[3] = { w->size, 1, 1 };

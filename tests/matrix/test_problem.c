@@ -227,7 +227,7 @@ static void problem_rows__of_a_bare_problem(void **state)
                                          "anisotropic2d:9:1e-3", "twophase2d:7:100:bubble",
                                          "twophase3d:5",         "elasticity2d:7x3:10",
                                          "geograph_spd:120",     "random:40:3",
-                                         "poisson3d27:4" };
+                                         "poisson3d27:4",        "elasticity3d:3x2x2" };
     kry_device *dev = open_host_or_opencl();
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *whole = make(specs[s], 3), *p = NULL;
@@ -779,7 +779,7 @@ static void check_solved(const kry_problem *p)
     for (int64_t i = 0; i < p->n; i++) {
         double b = 0, size = 0;
         for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++) {
-            assert_true(p->val[e] != 0);
+            assert_true(p->val[e] != 0 || p->axes == 3); /* whose blocks are stored whole */
             b += p->val[e] * p->solution[p->col[e]];
             size += fabs(p->val[e]);
         }
@@ -824,6 +824,9 @@ static void solids_and_networks__symmetric_positive_solved(void **state)
         "elasticity2d:1x1:5",
         "elasticity2d:8x5:100",
         "elasticity2d:7x6:0.01",
+        "elasticity3d:1x1x1",
+        "elasticity3d:4x3x5",
+        "elasticity3d:3x2x4:1000",
         "geograph_spd:1",
         "geograph_spd:2",
         "geograph_spd:3",
@@ -961,6 +964,143 @@ static void elasticity2d__jump_in_half_of_the_elements(void **state)
         assert_true(fabs(4 * share - round(4 * share)) < 1e-12);
     }
     kry_problem_release(&jump), kry_problem_release(&p);
+}
+
+/* Derivative along axis k of the shape function of corner a at a point of the unit square or cube. */
+static double shape_slope(int axes, int a, int k, const double at[3])
+{
+    double product = 1;
+    for (int m = 0; m < axes; m++) {
+        const int high = a >> m & 1;
+        product *= m == k ? 2 * high - 1 : high ? at[m] : 1 - at[m];
+    }
+    return product;
+}
+
+/* Strains at a point of the displacement along axis r of corner a: those along the axes, then the shears. */
+static void strains_of(int axes, int a, int r, const double at[3], double strain[6])
+{
+    int shear = axes;
+    for (int e = 0; e < 6; e++) strain[e] = 0;
+    strain[r] = shape_slope(axes, a, r, at);
+    for (int p = 0; p < axes; p++)
+        for (int q = p + 1; q < axes; q++, shear++)
+            if (r == p || r == q) strain[shear] = shape_slope(axes, a, r == p ? q : p, at);
+}
+
+/* Twice the energy of two states of strain for each other: Hooke's law, Poisson's ratio 0.3, plane stress in the plane. */
+static double hooke(int axes, const double u[6], const double v[6])
+{
+    const double nu = 0.3, G = 0.5 / (1 + nu),
+                 D = axes == 2 ? 1 / (1 - nu * nu) : (1 - nu) / (1 + nu) / (1 - 2 * nu),
+                 off = axes == 2 ? nu / (1 - nu * nu) : nu / (1 + nu) / (1 - 2 * nu);
+    double sum = 0;
+    for (int p = 0; p < axes; p++)
+        for (int q = 0; q < axes; q++) sum += (p == q ? D : off) * u[p] * v[q];
+    for (int e = axes; e < axes * (axes + 1) / 2; e++) sum += G * u[e] * v[e];
+    return sum;
+}
+
+/* Two-point Gauss rules along each axis, which are exact for these elements. */
+static double gauss_entry(int axes, int a, int r, int b, int s)
+{
+    double sum = 0;
+    for (int point = 0; point < 1 << axes; point++) {
+        double at[3], u[6], v[6];
+        for (int k = 0; k < 3; k++) at[k] = 0.5 + (point >> k & 1 ? 0.5 : -0.5) / sqrt(3);
+        strains_of(axes, a, r, at, u), strains_of(axes, b, s, at, v);
+        sum += hooke(axes, u, v) / (1 << axes);
+    }
+    return sum;
+}
+
+/* The dense matrix of a free body, element by element. */
+static double *assembled(int axes, const int size[3])
+{
+    const int wide = size[0] + 1, high = size[1] + 1, n = axes * wide * high * (size[2] + 1);
+    double *K = calloc((size_t)n * (size_t)n, sizeof *K);
+    assert_non_null(K);
+    for (int e = 0; e < size[0] * size[1] * (axes == 3 ? size[2] : 1); e++)
+        for (int a = 0; a < 1 << axes; a++)
+            for (int b = 0; b < 1 << axes; b++) {
+                const int corner =
+                    e % size[0] + wide * (e / size[0] % size[1] + high * (e / size[0] / size[1]));
+                const int i = corner + (a & 1) + wide * ((a >> 1 & 1) + high * (a >> 2));
+                const int j = corner + (b & 1) + wide * ((b >> 1 & 1) + high * (b >> 2));
+                for (int r = 0; r < axes; r++)
+                    for (int s = 0; s < axes; s++)
+                        K[(axes * i + r) * n + axes * j + s] += gauss_entry(axes, a, r, b, s);
+            }
+    return K;
+}
+
+/* The unknowns of a clamped body are those of the free one whose x, before `wide` is reached again, is not 0. */
+static int64_t free_number(const kry_problem *p, int64_t i, int wide)
+{
+    const int64_t node = i / p->axes, clamped = wide - 1;
+    return p->axes * (1 + node % clamped + wide * (node / clamped)) + i % p->axes;
+}
+
+static void elasticity__is_assembled_from_elements(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int axes, size[3];
+    } of[] = { { "elasticity2d:3x2", 2, { 3, 2, 0 } },
+               { "elasticity2d:1x5", 2, { 1, 5, 0 } },
+               { "elasticity3d:1x1x1", 3, { 1, 1, 1 } },
+               { "elasticity3d:2x1x3", 3, { 2, 1, 3 } },
+               { "elasticity3d:3x4x2", 3, { 3, 4, 2 } } };
+    for (size_t s = 0; s < COUNT(of); s++) {
+        char spec[64];
+        double *K = assembled(of[s].axes, of[s].size);
+        snprintf(spec, sizeof spec, "%s:1:free", of[s].spec);
+        kry_problem *p = make(of[s].spec, 0), *whole = make(spec, 0);
+        for (int64_t i = 0; i < whole->n; i++)
+            for (int64_t j = 0; j < whole->n; j++)
+                assert_true(fabs(entry(whole, i, j) - K[i * whole->n + j]) < 1e-14);
+        for (int64_t i = 0; i < p->n; i++) {
+            const int64_t row = free_number(p, i, of[s].size[0] + 1);
+            for (int64_t j = 0; j < p->n; j++) {
+                const int64_t column = free_number(p, j, of[s].size[0] + 1);
+                assert_true(fabs(entry(p, i, j) - K[row * whole->n + column]) < 1e-14);
+            }
+            assert_true(p->coordinates[i] == whole->coordinates[row]);
+        }
+        assert_int_equal(p->block, of[s].axes);
+        assert_int_equal(p->traits, KRY_POSITIVE);
+        assert_int_equal(whole->traits, KRY_SYMMETRIC);
+        kry_problem_release(&whole), kry_problem_release(&p);
+        free(K);
+    }
+}
+
+/* Whatever the moduli are. */
+static void elasticity__rigid_bodies_have_no_energy(void **state)
+{
+    (void)state;
+    static const char *const specs[] = { "elasticity2d:7x4:1:free", "elasticity2d:5x6:100:free",
+                                         "elasticity3d:3x5x4:1:free",
+                                         "elasticity3d:6x3x5:50:free" };
+    for (size_t s = 0; s < COUNT(specs); s++) {
+        kry_problem *p = make(specs[s], 9);
+        const int modes = p->axes == 2 ? 3 : 6;
+        double *B = malloc((size_t)(p->n * modes) * sizeof *B);
+        assert_non_null(B);
+        assert_int_equal(kry_rigid_body_modes(p->axes, p->n / p->axes, p->coordinates, B), KRY_OK);
+        for (int64_t i = 0; i < p->n * modes; i++) {
+            const double *mode = B + i / p->n * p->n;
+            double sum = 0, size = 0;
+            for (int64_t e = p->row_ptr[i % p->n]; e < p->row_ptr[i % p->n + 1]; e++) {
+                sum += p->val[e] * mode[p->col[e]];
+                size += fabs(p->val[e] * mode[p->col[e]]);
+            }
+            assert_true(fabs(sum) <= 1e-14 * size);
+        }
+        free(B);
+        kry_problem_release(&p);
+    }
 }
 
 static void networks__laplacians_with_a_ground(void **state)
@@ -1118,6 +1258,14 @@ static void problem_create__bad_specs_are_named(void **state)
         "elasticity2d:2147483647x2147483647",
         "elasticity2d:99999999999999999999x9",
         "elasticity2d:9x99999999999999999999",
+        "elasticity2d:4x4:1:fre",
+        "elasticity2d:4x4::free",
+        "elasticity3d:4x4",
+        "elasticity3d:4x4x",
+        "elasticity3d:4x4x0",
+        "elasticity3d:4x4x4x4",
+        "elasticity3d:1000x1000x1000",
+        "elasticity3d:2147483647x2147483647x2147483647",
         "geograph_spd:0",
         "geograph_spd:5:5",
         "geograph_spd:2147483648",
@@ -1164,7 +1312,7 @@ static void problem_create__bad_specs_are_named(void **state)
         assert_non_null(strstr(kry_last_error(), bad[i]));
         assert_non_null(strstr(kry_last_error(), "random_spd:N:K"));
         assert_non_null(strstr(kry_last_error(), "twophase3d:N[:CONTRAST[:SHAPE]]"));
-        assert_non_null(strstr(kry_last_error(), "elasticity2d:NXxNY[:JUMP]"));
+        assert_non_null(strstr(kry_last_error(), "elasticity2d:NXxNY[:JUMP[:free]]"));
         assert_non_null(strstr(kry_last_error(), "block_spd:N:B"));
     }
 }
@@ -1246,12 +1394,29 @@ static void rows__of_ranges_are_those_of_the_whole(void **state)
     (void)state;
     static const int parts[] = { 2, 3, 4, 7 };
     static const char *const specs[] = {
-        "poisson2d:11",    "poisson3d:6",      "anisotropic2d:9:1e-3", "twophase2d:9:100:layers",
-        "twophase3d:5",    "plate2d:8",        "elasticity2d:7x5:10",  "geograph_spd:300",
-        "geograph_spd:1",  "circuit_spd:90:3", "random_spd:70:5",      "powerlaw_spd:200:9",
-        "banded_spd:60:9", "block_spd:61:4",   "convection2d:8:10",    "convection3d:4:3:central",
-        "helmholtz2d:7:2", "stokes2d:6",       "random:50:4",          "twophase2d:8:7:bubbles",
+        "poisson2d:11",
+        "poisson3d:6",
+        "anisotropic2d:9:1e-3",
+        "twophase2d:9:100:layers",
+        "twophase3d:5",
+        "plate2d:8",
+        "elasticity2d:7x5:10",
+        "geograph_spd:300",
+        "geograph_spd:1",
+        "circuit_spd:90:3",
+        "random_spd:70:5",
+        "powerlaw_spd:200:9",
+        "banded_spd:60:9",
+        "block_spd:61:4",
+        "convection2d:8:10",
+        "convection3d:4:3:central",
+        "helmholtz2d:7:2",
+        "stokes2d:6",
+        "random:50:4",
+        "twophase2d:8:7:bubbles",
         "poisson3d27:5",
+        "elasticity3d:3x4x2:7",
+        "elasticity3d:2x2x3:7:free",
     };
     for (size_t s = 0; s < COUNT(specs); s++) {
         kry_problem *p;
@@ -1300,6 +1465,8 @@ int main(void)
         cmocka_unit_test(plate2d__is_poisson2d_squared),
         cmocka_unit_test(elasticity2d__energies_of_bilinear_displacements),
         cmocka_unit_test(elasticity2d__jump_in_half_of_the_elements),
+        cmocka_unit_test(elasticity__is_assembled_from_elements),
+        cmocka_unit_test(elasticity__rigid_bodies_have_no_energy),
         cmocka_unit_test(networks__laplacians_with_a_ground),
         cmocka_unit_test(solids_and_networks__as_hard_as_they_should_be),
         cmocka_unit_test(rows__of_ranges_are_those_of_the_whole),

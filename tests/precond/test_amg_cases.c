@@ -171,6 +171,44 @@ static void amg_elasticity__rigid_body_modes(void **state)
     kry_problem_release(&p);
 }
 
+/* Iterations for a cube of side^3 elements, with the six rigid body modes or with three constants. */
+static int64_t iterations_of_cube(kry_type type, int side, bool rigid)
+{
+    char spec[64];
+    kry_problem *p = NULL;
+    kry_op *M = NULL;
+    kry_vec *V = NULL;
+
+    snprintf(spec, sizeof spec, "elasticity3d:%dx%dx%d", side, side, side);
+    OK(kry_problem_create(spec, 1, &p));
+    double *modes = malloc((size_t)(6 * p->n) * sizeof *modes);
+    assert_non_null(modes);
+    OK(kry_rigid_body_modes(p->axes, p->n / p->axes, p->coordinates, modes));
+    const rows A = {
+        .n = p->n, .count = p->row_ptr[p->n], .row_ptr = p->row_ptr, .col = p->col, .val = p->val
+    };
+    kry_op *op = op_of(&A, type, p->block);
+    V = vec_of(type, modes, p->n, 6);
+    OK(kry_amg_create(op, KRY_AMG(.near_null_space = rigid ? V : NULL, .cycle.coarsest = 100), &M));
+    const int64_t count = solve_known(op, M);
+    free(modes);
+    kry_vec_release(&V), kry_op_release(&M), kry_op_release(&op);
+    kry_problem_release(&p);
+    return count;
+}
+
+static void amg_elasticity3d__iterations_hardly_grow(void **state)
+{
+    const kry_type type = type_of(state);
+    const int64_t small = iterations_of_cube(type, 5, true),
+                  large = iterations_of_cube(type, 12, true),
+                  without = iterations_of_cube(type, 12, false);
+
+    print_message("# cubes: %lld and %lld iterations, %lld without rotations\n", (long long)small,
+                  (long long)large, (long long)without);
+    assert_true(large <= small + 3 && large <= 12 && large < without);
+}
+
 /* Linear strain u -> (grad u + grad u') / 2 of each mode is zero, by differences between two nodes; and the
  * modes are independent. */
 static void rigid_body_modes__do_not_deform(void **state)
@@ -483,6 +521,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(amg_elasticity__free_bodies),
         BOTH(amg_elasticity__rigid_body_modes),
+        BOTH(amg_elasticity3d__iterations_hardly_grow),
         cmocka_unit_test(rigid_body_modes__do_not_deform),
         BOTH(amg_adaptive__scaled),
         BOTH(amg_adaptive__keeps_what_is_right),

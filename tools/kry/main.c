@@ -17,7 +17,7 @@
     "                        layers-faces, stripes, bubble or bubbles\n"                        \
     "  poisson3d27:N         27 points, diagonal 26: the matrix of HPCG, known solution\n"      \
     "  plate2d:N             a plate that is bent, thirteen points, N x N, known solution\n"    \
-    "  elasticity2d:NXxNY[:JUMP]\n"                                                             \
+    "  elasticity2d:NXxNY[:JUMP[:free]], elasticity3d:NXxNYxNZ[:JUMP[:free]]\n"                 \
     "                        a cantilever of finite elements, known solution\n"                 \
     "  geograph_spd:N        Laplacian of random points in a square, known solution\n"          \
     "  circuit_spd:N[:DECADES]\n"                                                               \

@@ -43,10 +43,15 @@ extern "C" {
  *
  *   plate2d:N              a simply supported plate that is bent, N-by-N interior points, thirteen-point
  *                          biharmonic operator scaled by h^4: poisson2d squared
- *   elasticity2d:NXxNY[:JUMP]
+ *   elasticity2d:NXxNY[:JUMP[:free]]
  *                          a cantilever of NX-by-NY bilinear squares in plane stress, Poisson's ratio 0.3,
  *                          clamped at x = 0, 2 NX (NY + 1) unknowns. Young's modulus is 1, in about half
- *                          of the elements, by chance, JUMP > 0. Entries that add up to 0 are not stored
+ *                          of the elements, by chance, JUMP > 0 (1). Entries that add up to 0 are not
+ *                          stored. A free one is clamped nowhere: 2 (NX + 1) (NY + 1) unknowns, semidefinite,
+ *                          the rigid body modes, 3 or 6, are its null space
+ *   elasticity3d:NXxNYxNZ[:JUMP[:free]]
+ *                          the same of trilinear cubes, 3 NX (NY + 1) (NZ + 1) unknowns; blocks of 3-by-3
+ *                          entries are stored whole
  *
  * Networks of N nodes: a_ij = -w_ij, a_ii is the sum of the w_ij plus a conductance to the ground:
  *
@@ -87,7 +92,7 @@ typedef struct kry_problem {
     double *solution; /* n: the exact solution at the unknowns; NULL: not known */
     bool discrete; /* `solution` solves A x = rhs itself, not the differential equation behind it */
     int block;     /* unknowns of a node, for KRY_MATRIX(.block); 0: one, or not known */
-    int axes;      /* of the nodes of a solid: 2; 0: it has none, or they are not known */
+    int axes;      /* of the nodes of a solid: 2 or 3; 0: it has none, or they are not known */
     double *coordinates; /* axes of them for each node, for kry_rigid_body_modes; NULL: not known */
     bool singular;       /* A maps constants to zero and rhs has mean zero */
     /* Traits of A, for KRY_MATRIX(.traits): KRY_POSITIVE; KRY_SINGULAR | KRY_SYMMETRIC; KRY_SYMMETRIC; or 0 */
