@@ -209,7 +209,7 @@ static void list_all(const kry_op *A, const survey *s, const char *precond, bool
     if (s->positive)
         add(list, "pcg", precond ? precond : "auto", iterations);
     else if (s->symmetric && s->zero_on_diagonal && !precond)
-        add(list, "minres", "saddle", iterations);
+        add(list, "gmres:60", "saddle:upper", iterations);
     else if (s->symmetric)
         add(list, "minres", precond ? precond : "none", iterations);
     else if (!precond && s->many && !s->easy)
