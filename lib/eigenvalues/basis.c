@@ -20,7 +20,8 @@ static double unit_roundoff(const kryi_basis *S)
     return S->type == KRY_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
 }
 
-kry_status kryi_basis_create(const kry_op *A, const kry_op *B, int most, int room, kryi_basis *S)
+kry_status kryi_basis_create(const kry_op *A, const kry_op *B, int most, int images, int room,
+                             kryi_basis *S)
 {
     kry_status st = KRY_OK;
     const kry_op_shape *shape = kry_op_get_shape(A);
@@ -31,7 +32,7 @@ kry_status kryi_basis_create(const kry_op *A, const kry_op *B, int most, int roo
         .device = dev, .A = A, .B = B, .type = shape->type, .n = shape->rows, .most = most
     };
     TRY(kry_vec_create(dev, S->type, S->n, most, &S->V));
-    TRY(kry_vec_create(dev, S->type, S->n, most, &S->AV));
+    TRY(kry_vec_create(dev, S->type, S->n, images, &S->AV));
     S->BV = S->V;
     if (B) TRY(kry_vec_create(dev, S->type, S->n, most, &S->BV));
     TRY(kry_vec_create(dev, S->type, S->n, room, &S->room));
@@ -143,7 +144,7 @@ kry_status kryi_basis_turn(kryi_basis *S, int rows, const double *C, int cols)
     kry_status st = KRY_OK;
 
     TRY(turn(S, S->V, 0, rows, C, cols));
-    TRY(turn(S, S->AV, 0, rows, C, cols));
+    if (kry_vec_cols(S->AV) >= rows) TRY(turn(S, S->AV, 0, rows, C, cols));
     if (S->B) TRY(turn(S, S->BV, 0, rows, C, cols));
 done:
     return st;
@@ -256,6 +257,47 @@ kry_status kryi_basis_orthonormalise(kryi_basis *S, int first, int *count)
 
     for (int i = 0; i < PASSES && !enough; i++) MUST(pass(S, first, count, &enough));
 done:
+    return st;
+}
+
+/* w := w - V (V'B w), and along += V'B w; along NULL: nobody asks for it */
+static kry_status remove_part(kryi_basis *S, const kry_vec *V, const kry_vec *BV, kry_vec *w,
+                              double *along)
+{
+    kry_status st = KRY_OK;
+
+    TRY(gram_of(S, BV, w, S->gram));
+    TRY(add_product(S, -1, V, S->gram, 1, w));
+    for (int64_t i = 0; i < kry_vec_cols(V) && along; i++) along[i] += S->gram[i];
+done:
+    return st;
+}
+
+kry_status kryi_basis_append(kryi_basis *S, int first, double *along, double *length)
+{
+    enum { PASSES = 2 };
+    kry_status st = KRY_OK;
+    kry_vec *w = NULL, *Bw = NULL, *before = NULL, *B_before = NULL;
+
+    TRY(columns_of(S->V, first, 1, &w));
+    TRY(columns_of(S->BV, first, 1, &Bw));
+    TRY(columns_of(S->V, 0, first, &before));
+    TRY(columns_of(S->BV, 0, first, &B_before));
+    for (int i = 0; i < first; i++) along[i] = 0;
+    for (int i = 0; i < PASSES; i++) {
+        if (S->Q) TRY(remove_part(S, S->Q, S->BQ, w, NULL));
+        TRY(remove_part(S, before, B_before, w, along));
+    }
+    if (S->B) TRY(kry_op_apply(S->B, 1, w, 0, Bw));
+    TRY(gram_of(S, w, Bw, length));
+    CHECK(isfinite(*length), KRY_BREAKDOWN, "kry_eigen: a number is not finite");
+    *length = sqrt(fmax(0, *length));
+    if (*length > 0) {
+        TRY(kry_vec_axpby(1 / *length, w, 0, w));
+        if (S->B) TRY(kry_vec_axpby(1 / *length, Bw, 0, Bw));
+    }
+done:
+    kry_vec_release(&w), kry_vec_release(&Bw), kry_vec_release(&before), kry_vec_release(&B_before);
     return st;
 }
 

@@ -20,9 +20,10 @@ typedef struct kryi_basis {
     const kry_op *A, *B; /* B NULL: the identity */
     kry_type type;
     int64_t n;
-    int most;        /* columns of V */
-    kry_vec *V, *AV; /* n-by-most; owned */
-    kry_vec *BV;     /* the same; V without B */
+    int most;    /* columns of V */
+    kry_vec *V;  /* n-by-most; owned, as the next two */
+    kry_vec *AV; /* of as many columns, or fewer: their images */
+    kry_vec *BV; /* n-by-most; V itself without B */
     kry_vec *Q,
         *BQ; /* n-by-q, B-orthonormal: the basis is orthogonal to them; NULL: there are none. BQ is Q without B */
     kry_vec *room;               /* for as many columns as are turned at once */
@@ -34,7 +35,9 @@ typedef struct kryi_basis {
     int64_t products; /* columns that A was multiplied with */
 } kryi_basis;
 
-kry_status kryi_basis_create(const kry_op *A, const kry_op *B, int most, int room, kryi_basis *S);
+/* Make room for `most` vectors, and as many images, or fewer. */
+kry_status kryi_basis_create(const kry_op *A, const kry_op *B, int most, int images, int room,
+                             kryi_basis *S);
 void kryi_basis_release(kryi_basis *S);
 /* S->Q := the columns of Y made B-orthonormal; those that depend on others are left out */
 kry_status kryi_basis_constrain(kryi_basis *S, const kry_vec *Y);
@@ -42,7 +45,7 @@ kry_status kryi_basis_constrain(kryi_basis *S, const kry_vec *Y);
 /* G := X'Y of columns 0 ... rows - 1 of X and first ... first + cols - 1 of Y */
 kry_status kryi_basis_gram(kryi_basis *S, const kry_vec *X, int rows, const kry_vec *Y, int first,
                            int cols, double *G);
-/* The first `cols` columns of V, AV and BV := the first `rows` times C, which is rows-by-cols */
+/* The first `cols` columns of V, BV and, if there is room in it for `rows`, AV := the first `rows` times C, which is rows-by-cols */
 kry_status kryi_basis_turn(kryi_basis *S, int rows, const double *C, int cols);
 /* Columns of `to` := op times columns of `from`; op NULL: these themselves */
 kry_status kryi_basis_apply(const kry_op *op, const kry_vec *from, int from_first, kry_vec *to,
@@ -51,5 +54,11 @@ kry_status kryi_basis_apply(const kry_op *op, const kry_vec *from, int from_firs
  * BV. Those that depend on others are left out, and *count is what is left.
  * Returns  KRY_BREAKDOWN if B is seen not to be positive definite, or a number is not finite */
 kry_status kryi_basis_orthonormalise(kryi_basis *S, int first, int *count);
+/* Make column `first` > 0 of V orthonormal to those before and to Q, by two passes of classical Gram-Schmidt, and compute its
+ * column of BV.
+ *   along   [out]  V'B of the column as it was, for each column before
+ *   length  [out]  of what was left of it; 0: nothing, and the column is none
+ * Returns  KRY_BREAKDOWN if a number is not finite */
+kry_status kryi_basis_append(kryi_basis *S, int first, double *along, double *length);
 
 #endif

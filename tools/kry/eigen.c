@@ -1,4 +1,4 @@
-/* eigen.c - kry eigen: the smallest or largest eigenvalues of a symmetric matrix. */
+/* eigen.c - kry eigen: the smallest or largest eigenvalues of a symmetric matrix, or those nearest a number. */
 #include "commands.h"
 #include "interrupt.h"
 #include "json.h"
@@ -132,6 +132,8 @@ kry_status eigen_run(const options *o)
     kry_status st = KRY_OK, found;
     const char *precond = options_solver(o, "precond"), *rtol = options_solver(o, "rtol"),
                *maxit = options_solver(o, "maxit");
+    const char *method = o->eigen_method ? o->eigen_method : o->sigma ? "lanczos" : "lobpcg";
+    const bool lobpcg = !strcmp(method, "lobpcg");
     const int64_t count = options_whole(o->columns, 6);
     eigen e = { .o = o };
 
@@ -140,17 +142,19 @@ kry_status eigen_run(const options *o)
     CHECK(count >= 1 && count <= KRY_EIGEN_MOST, KRY_ERR_PARSE, "--count %s is not 1 to %d",
           o->columns, (int)KRY_EIGEN_MOST);
     TRY(check_columns(o->out, count));
-    TRY(operators_open(o, precond ? precond : o->largest ? "none" : "auto", &e.ops));
+    TRY(operators_open(o, precond ? precond : o->largest || !lobpcg ? "none" : "auto", &e.ops));
     TRY(open_mass(&e));
     TRY(open_constraints(&e));
     TRY(kry_vec_create(e.ops.device, options_type(o), e.ops.src.rows, count, &e.X));
     interrupt_catch();
-    found = kry_eigen(e.ops.A,
-                      KRY_EIGEN(.B = e.B, .precond = e.ops.M, .constraints = e.constraints,
-                                .largest = o->largest, .rtol = rtol ? strtod(rtol, NULL) : 0,
-                                .max_iter = options_whole(maxit, 0), .seed = e.ops.seed,
-                                .monitor = watch),
-                      e.X, &e.result);
+    found = kry_eigen(
+        e.ops.A,
+        KRY_EIGEN(.B = e.B, .precond = e.ops.M, .constraints = e.constraints, .largest = o->largest,
+                  .method = method, .nearest = o->sigma != NULL,
+                  .sigma = o->sigma ? strtod(o->sigma, NULL) : 0,
+                  .rtol = rtol ? strtod(rtol, NULL) : 0, .max_iter = options_whole(maxit, 0),
+                  .seed = e.ops.seed, .monitor = watch),
+        e.X, &e.result);
     TRY(found);
     if (o->json)
         print_json(&e, found);

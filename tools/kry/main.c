@@ -44,11 +44,15 @@ static const command commands[] = {
       "Exit status: 0 converged, 1 not converged, 2 bad usage or input, 3 device failure, 130 "
       "Ctrl-C.\n",
       solve_run },
-    { "eigen", "FILE.mtx[.gz] | --problem SPEC [-k K] [--largest] [--mass FILE] [options]",
-      "Find the smallest or largest eigenvalues of a symmetric matrix.", FOR_EIGEN,
+    { "eigen",
+      "FILE.mtx[.gz] | --problem SPEC [-k K] [--largest | --sigma S] [--mass FILE] [options]",
+      "Find the smallest or largest eigenvalues of a symmetric matrix, or those nearest a number.",
+      FOR_EIGEN,
       "  kry eigen A.mtx -k 10 --precond amg -o X.mtx\n"
-      "  kry eigen --problem twophase2d:256 --constraints ones\n",
-      "By LOBPCG. The preconditioner is auto, with --largest none. --rtol (1e-9, single 1e-5) is "
+      "  kry eigen --problem twophase2d:256 --constraints ones\n"
+      "  kry eigen A.mtx --sigma 2.5\n",
+      "By LOBPCG, whose preconditioner is auto, with --largest none, or Lanczos, without one. "
+      "--rtol (1e-9, single 1e-5) is "
       "that "
       "of\n"
       "||A x - lambda B x|| to (||A|| + |lambda| ||B||) ||x||, --maxit 1000.\n\n" PROBLEMS

@@ -17,7 +17,7 @@ typedef struct options {
     const char *rhs, *precision, *format, *device, *outer, *block_size, *blocks, *coordinates,
         *duplicates;
     const char *maxit, *seed, *n, *max_n, *columns;
-    const char *out, *plot, *svg, *solution, *html, *mass, *constraints;
+    const char *out, *plot, *svg, *solution, *html, *mass, *constraints, *sigma, *eigen_method;
     int argc; /* the words of the command line behind the program's name, for pages */
     const char *const *argv;
     bool json, hot, help, check_precond, levels, reproducible, verbose, largest;

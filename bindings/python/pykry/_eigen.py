@@ -50,13 +50,15 @@ class _Eigen:
         check(lib.kry_vec_write(vec, pointer(a)))
         return vec
 
-    def find(self, k, largest, X=None, Y=None, tol=0.0, maxiter=0):
-        """Status, eigenvalues, vectors in columns, the result; X: a guess."""
+    def find(self, k, largest, X=None, Y=None, tol=0.0, maxiter=0, method='lobpcg', sigma=None, basis=0):
+        """Status, eigenvalues, vectors in columns, the result. X: a guess; sigma: M is (A - sigma B)^-1, or None."""
         x = self.device.vector(self.dtype, self.n, k) if X is None else self.block(X, 'X')
         y = ffi.NULL if Y is None else self.block(Y, 'Y')
+        word = ffi.new('char[]', method.encode())
         params = ffi.new('kry_eigen_params *', {
             'struct_size': ffi.sizeof('kry_eigen_params'), 'B': ffi.NULL if self.B is None else self.B.handle,
-            'precond': self.handle_of_M, 'constraints': y, 'largest': largest, 'guess': X is not None, 'rtol': tol,
+            'precond' if sigma is None else 'inverse': self.handle_of_M, 'constraints': y, 'method': word,
+            'nearest': sigma is not None, 'sigma': sigma or 0.0, 'basis': basis, 'largest': largest, 'guess': X is not None, 'rtol': tol,
             'max_iter': maxiter, 'monitor': _look})
         result = ffi.new('kry_eigen_result *')
         outer, here.solver = getattr(here, 'solver', None), self.A
@@ -127,22 +129,27 @@ def eigsh(A: OperatorLike, k: int = 6, M: typing.Optional[OperatorLike] = None, 
           which: str = 'LM', v0: typing.Any = None, ncv: typing.Any = None, maxiter: typing.Optional[int] = None,
           tol: float = 0, return_eigenvectors: bool = True, Minv: typing.Any = None, OPinv: Precond = None, mode: str = 'normal',
           rng: typing.Any = None) -> typing.Any:
-    """k eigenvalues of a symmetric A at an end of its spectrum; see `scipy.sparse.linalg.eigsh`.
+    """k eigenvalues of a symmetric A at an end of its spectrum, or near sigma; see `scipy.sparse.linalg.eigsh`.
+
+    By Lanczos; with OPinv a preconditioner, or M and no sigma, by LOBPCG.
 
     Parameters
     ----------
     A, k, M, maxiter, return_eigenvectors
         As of SciPy's: M is the B of A x = lambda B x. k is 64 at most.
-    v0, ncv, Minv, rng
+    ncv : int, optional
+        Vectors of the Krylov space, from k + 2 to 200; default 40, or 2 k + 8. LOBPCG has none.
+    v0, Minv, rng
         Not looked at.
     which : str
         "SA", "LA"; "LM": the largest in magnitude, of both ends; "SM": the smallest of a positive semidefinite A.
     sigma : float, optional
-        0 with "LM": as "SM". Others are refused: there is no factorisation.
+        With "LM": the eigenvalues nearest sigma. A and M are then matrices, and A - sigma M is factored on the host.
     tol : float
         As of `lobpcg`; 0: its default.
     OPinv : str, LinearOperator or `Solver`, optional
-        Approximates the inverse of A for "SA" and "SM": a preconditioner, "amg" for example.
+        For "SA", "SM" and sigma=0 it approximates the inverse of A: a preconditioner, "amg" for example. With another sigma it
+        is the inverse of A - sigma M, to about the accuracy of the type.
     mode : str
         "normal".
 
@@ -168,19 +175,24 @@ def eigsh(A: OperatorLike, k: int = 6, M: typing.Optional[OperatorLike] = None, 
     >>> bool(np.allclose(w, 2 - 2 * np.cos(np.pi * np.array([1, 2]) / 101)))
     True
     """
-    if sigma is not None and (sigma != 0 or which != 'LM'):
-        raise NotImplementedError(f'eigsh: sigma={sigma!r} with which={which!r}: eigenvalues inside of the spectrum want a '
-                                  "factorisation; there is sigma=0 with 'LM'")
+    if sigma is not None and which != 'LM':
+        raise NotImplementedError(f"eigsh: which={which!r} with sigma; there is 'LM', the eigenvalues nearest sigma")
+    if sigma and isinstance(OPinv, str):
+        raise NotImplementedError(f'eigsh: OPinv={OPinv!r} with sigma={sigma!r}: a preconditioner goes with sigma=0')
     if mode != 'normal':
         raise NotImplementedError(f"eigsh: mode={mode!r}; there is 'normal'")
-    which = 'SM' if sigma is not None else which
+    inverts = sigma is not None and (sigma != 0 or OPinv is None)
+    which = 'SM' if sigma is not None and not inverts else which
     if which not in ('SA', 'LA', 'LM', 'SM'):
         raise ValueError(f"eigsh: which={which!r}; there are 'SA', 'LA', 'LM' and 'SM'")
-    ends = {'SA': (False,), 'SM': (False,), 'LA': (True,), 'LM': (True, False)}[which]
+    ends = (False,) if inverts else {'SA': (False,), 'SM': (False,), 'LA': (True,), 'LM': (True, False)}[which]
+    lanczos = inverts or (M is None and (OPinv is None or which == 'LA'))
     w, v = None, None
     for largest in ends:
         problem = _Eigen('eigsh', A, M, OPinv if not largest else None)
-        status, values, vectors, result = problem.find(k, largest, None, None, tol or 0.0, maxiter or 0)
+        status, values, vectors, result = problem.find(
+            k, largest, None, None, tol or 0.0, maxiter or 0, 'lanczos' if lanczos else 'lobpcg', sigma if inverts else None,
+            ncv or 0 if lanczos else 0)
         if status:
             done = np.array(list(result.residual)[:k]) <= (tol or (1e-9 if values.dtype == np.float64 else 1e-5))
             raise ArpackNoConvergence(text(result.why), values[done], vectors[:, done])
@@ -189,6 +201,6 @@ def eigsh(A: OperatorLike, k: int = 6, M: typing.Optional[OperatorLike] = None, 
     if which == 'SM' and w[0] < -1e-6 * result.norm_A:
         raise NotImplementedError(f"eigsh: A has the eigenvalue {w[0]:g}, and which='SM' is for positive semidefinite A")
     there = np.arange(min(len(w), problem.n))  # both ends meet where 2 k is more than n
-    chosen = there[np.argsort(-np.abs(w[there]), kind='stable')[:k]] if which == 'LM' else there
+    chosen = there[np.argsort(-np.abs(w[there]), kind='stable')[:k]] if len(ends) == 2 else there
     chosen = chosen[np.argsort(w[chosen], kind='stable')]
     return (w[chosen], v[:, chosen]) if return_eigenvectors else w[chosen]

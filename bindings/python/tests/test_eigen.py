@@ -41,6 +41,29 @@ def test_smallest_with_preconditioners(precond):
     assert np.allclose(w, reference(A, k=4, sigma=0)[0], atol=1e-9)
 
 
+@pytest.mark.parametrize('sigma', [0.0, -1.5, 3.21])
+@pytest.mark.parametrize('mass', [False, True])
+def test_nearest_a_number(sigma, mass):
+    A = laplacian(20)
+    B = sp.diags([np.linspace(1, 3, 400)], [0]).tocsr() if mass else None
+    w, v = eigsh(A, k=5, M=B, sigma=sigma, ncv=30)
+    assert np.allclose(w, reference(A, k=5, M=B, sigma=sigma)[0], atol=1e-9)
+    v_by_B = B @ v if mass else v
+    assert np.allclose(A @ v, v_by_B * w, atol=1e-7) and np.allclose(v.T @ v_by_B, np.eye(5), atol=1e-10)
+
+
+def test_nearest_an_eigenvalue_and_with_an_inverse():
+    line = sp.diags([np.r_[1, np.full(48, 2.0), 1], -np.ones(49), -np.ones(49)], [0, 1, -1]).tocsr()
+    w = eigsh(line, k=3, sigma=0, return_eigenvectors=False)
+    assert np.allclose(w, 2 - 2 * np.cos(np.pi * np.arange(3) / 50), atol=1e-9)
+    inverse = sp.linalg.splu((line - 1.7 * sp.identity(50)).tocsc())
+    A = LinearOperator(line.shape, matvec=lambda x: line @ x, dtype=float)
+    w = eigsh(A, k=3, sigma=1.7, OPinv=LinearOperator(line.shape, matvec=inverse.solve, dtype=float), return_eigenvectors=False)
+    assert np.allclose(w, reference(line, k=3, sigma=1.7)[0], atol=1e-9)
+    with pytest.raises(NotImplementedError, match='no entries that could be factored'):
+        eigsh(A, k=3, sigma=1.7)
+
+
 def test_generalised():
     A, B = laplacian(12), sp.diags([np.linspace(1, 3, 144)], [0]).tocsr()
     w, v = eigsh(A, k=3, M=B, which='SM')
@@ -77,8 +100,12 @@ def test_no_convergence():
 
 def test_refused():
     A = laplacian(10)
-    with pytest.raises(NotImplementedError, match='sigma=1'):
-        eigsh(A, sigma=1)
+    with pytest.raises(NotImplementedError, match='with sigma'):
+        eigsh(A, sigma=1, which='SA')
+    with pytest.raises(NotImplementedError, match="'amg' with sigma=1"):
+        eigsh(A, sigma=1, OPinv='amg')
+    with pytest.raises(ValueError, match='basis is 5'):
+        eigsh(A, k=4, ncv=5)
     with pytest.raises(ValueError, match='BE'):
         eigsh(A, which='BE')
     with pytest.raises(NotImplementedError, match='semidefinite'):

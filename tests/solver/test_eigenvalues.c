@@ -1,5 +1,5 @@
 /*
- * test_lobpcg.c - eigenvalues by LOBPCG against known spectra and against Jacobi's method on the host: grids, graphs, solids,
+ * test_eigenvalues.c - eigenvalues by LOBPCG and Lanczos against known spectra and against Jacobi's method on the host: grids, graphs, solids,
  * generalised problems, multiple eigenvalues, blocks of 1 to 33 vectors, small n, and what is refused.
  */
 #include "testing.h"
@@ -586,6 +586,291 @@ static void kry_eigen__no_memory(void **state)
     matrix_release(&path);
 }
 
+/* ---- Lanczos --------------------------------------------------------------------------------- */
+
+/* Both ends of the spectrum `all` of n numbers, and those nearest to numbers outside of it and inside. */
+static void check_lanczos(const matrix *A, const matrix *B, kry_type type, const double *all, int n,
+                          int k)
+{
+    kry_op *a = csr_of(A, type, NULL), *b = B ? csr_of(B, type, NULL) : NULL;
+    const double middle = (all[n / 2] + 2 * all[n / 2 - 1]) / 3,
+                 sigmas[] = { all[0] - 0.3, middle };
+    double *want = calloc((size_t)n, sizeof *want);
+    kry_vec *X;
+    kry_eigen_result r;
+
+    assert_non_null(want);
+    OK(solve(a, KRY_EIGEN(.method = "lanczos", .B = b), k, &X, &r));
+    assert_int_equal(r.converged, k);
+    check_pairs(A, B, X, &r, all);
+    kry_vec_release(&X);
+    for (int j = 0; j < n; j++) want[j] = all[n - 1 - j];
+    OK(solve(a, KRY_EIGEN(.method = "lanczos", .B = b, .largest = true), k, &X, &r));
+    check_pairs(A, B, X, &r, want);
+    kry_vec_release(&X);
+    for (size_t s = 0; s < COUNT(sigmas); s++) {
+        OK(solve(a, KRY_EIGEN(.B = b, .nearest = true, .sigma = sigmas[s]), k, &X, &r));
+        for (int j = 0, low = s ? n / 2 - 1 : -1, high = low + 1; j < k; j++) {
+            const bool below =
+                low >= 0 && (high == n || sigmas[s] - all[low] < all[high] - sigmas[s]);
+            want[j] = below ? all[low--] : all[high++];
+        }
+        check_pairs(A, B, X, &r, NULL);
+        for (int j = 0; j < k; j++)
+            NEAR(fabs(r.value[j] - sigmas[s]), fabs(want[j] - sigmas[s]),
+                 100 * tolerance_of(type) * r.norm_A, "distance %d from %g", j, sigmas[s]);
+        kry_vec_release(&X);
+    }
+    kry_op_release(&a), kry_op_release(&b);
+    free(want);
+}
+
+static void kry_eigen__lanczos_of_random_matrices(void **state)
+{
+    enum { N = 90 };
+    const kry_type type = type_of(state);
+    static const int blocks[] = { 1, 2, 7, 33 };
+    matrix A = random_symmetric(type, N, 1), B = random_symmetric(type, N, 2);
+    double *one = spectrum_of(&A), *pair = spectrum_of_pair(&A, &B);
+
+    for (size_t i = 0; i < COUNT(blocks); i++) {
+        check_lanczos(&A, NULL, type, one, N, blocks[i]);
+        check_lanczos(&A, &B, type, pair, N, blocks[i]);
+    }
+    matrix_release(&A), matrix_release(&B);
+    free(one), free(pair);
+}
+
+/* A grid without a matrix: kry factors its entries. */
+static void kry_eigen__lanczos_of_a_grid(void **state)
+{
+    enum { SIDE_OF_GRID = 15, K = 6 };
+    const kry_type type = type_of(state);
+    double *want = spectrum_of_grid(SIDE_OF_GRID, 2);
+    kry_problem *p;
+    kry_op *A;
+    kry_vec *X;
+    kry_eigen_result r;
+
+    OK(kry_problem_create("poisson2d:15", 1, &p));
+    OK(kry_stencil_create(device(), type, p->grid, &A));
+    for (int nearest = 0; nearest < 2; nearest++) {
+        OK(solve(A, KRY_EIGEN(.method = "lanczos", .nearest = nearest), K, &X, &r));
+        for (int j = 0; j < K; j++)
+            NEAR(r.value[j], want[j], 40 * tolerance_of(type), "eigenvalue %d", j);
+        kry_vec_release(&X);
+    }
+    kry_op_release(&A), kry_problem_release(&p);
+    free(want);
+}
+
+/* Of a diagonal matrix a Krylov space in exact arithmetic holds one vector of each eigenvalue. */
+static void kry_eigen__lanczos_finds_all_of_a_multiple_eigenvalue(void **state)
+{
+    enum { N = 120, TIMES = 5, MOST_K = 8 };
+    const kry_type type = type_of(state);
+    double a[N * N] = { 0 }, want[MOST_K];
+
+    for (int i = 0; i < N; i++) a[i * N + i] = i < TIMES ? 1 : 2 + i / 64.0;
+    matrix A = matrix_from(a, N);
+    kry_op *op = csr_of(&A, type, NULL);
+    for (int j = 0; j < MOST_K; j++) want[j] = a[j * N + j];
+    for (int k = TIMES - 1; k <= MOST_K; k++)
+        for (uint64_t seed = 1; seed <= 4; seed++)
+            for (int nearest = 0; nearest < 2; nearest++) {
+                kry_vec *X;
+                kry_eigen_result r;
+                OK(solve(op, KRY_EIGEN(.method = "lanczos", .nearest = nearest, .seed = seed), k,
+                         &X, &r));
+                check_pairs(&A, NULL, X, &r, want);
+                kry_vec_release(&X);
+            }
+    kry_op_release(&op);
+    matrix_release(&A);
+}
+
+static void kry_eigen__lanczos_of_a_ring_and_a_solid(void **state)
+{
+    enum { N = 60, K = 7 };
+    const kry_type type = type_of(state);
+    matrix ring = graph(N, true), solid = free_solid();
+    kry_op *A = csr_of(&ring, type, NULL), *C = csr_of(&solid, type, NULL);
+    double want[K], *modes = spectrum_of(&solid);
+    kry_vec *X, *ones;
+    kry_eigen_result r;
+
+    for (int j = 0; j < K; j++) want[j] = 2 - 2 * cos(2 * acos(-1.0) * ((j + 1) / 2) / N);
+    OK(kry_vec_create(device(), type, N, 2, &ones));
+    OK(kry_vec_fill(ones, 3));
+    OK(solve(A, KRY_EIGEN(.method = "lanczos", .constraints = ones), K - 1, &X, &r));
+    check_pairs(&ring, NULL, X, &r, want + 1);
+    kry_vec_release(&X);
+    OK(solve(A, KRY_EIGEN(.constraints = ones, .nearest = true, .sigma = -0.25), K - 1, &X, &r));
+    check_pairs(&ring, NULL, X, &r, want + 1);
+    kry_vec_release(&X), kry_vec_release(&ones);
+    for (int nearest = 0; nearest < 2; nearest++) {
+        OK(solve(C,
+                 KRY_EIGEN(.method = "lanczos", .nearest = nearest, .sigma = nearest ? -0.25 : 0),
+                 9, &X, &r));
+        check_pairs(&solid, NULL, X, &r, modes);
+        for (int j = 0; j < 9; j++) assert_true(j < 6 ? fabs(r.value[j]) < 1e-4 : r.value[j] > 0.1);
+        kry_vec_release(&X);
+    }
+    kry_op_release(&A), kry_op_release(&C);
+    matrix_release(&ring), matrix_release(&solid);
+    free(modes);
+}
+
+static void kry_eigen__lanczos_of_few_rows(void **state)
+{
+    const kry_type type = type_of(state);
+    matrix ring = graph(20, true);
+    kry_vec *X;
+    kry_eigen_result r;
+
+    for (int n = 1; n <= 12; n++)
+        for (int k = 1; k <= n; k += 2) {
+            matrix A = random_symmetric(type, n, 0);
+            kry_op *a = csr_of(&A, type, NULL);
+            double *want = spectrum_of(&A);
+            OK(solve(a, KRY_EIGEN(.method = "lanczos"), k, &X, &r));
+            check_pairs(&A, NULL, X, &r, want);
+            kry_vec_release(&X);
+            OK(solve(a, KRY_EIGEN(.nearest = true, .sigma = want[0] - 1), k, &X, &r));
+            check_pairs(&A, NULL, X, &r, want);
+            kry_vec_release(&X);
+            kry_op_release(&a);
+            matrix_release(&A);
+            free(want);
+        }
+    for (int64_t e = 0; e < ring.nnz; e++) ring.val[e] = 0;
+    kry_op *zero = csr_of(&ring, type, NULL);
+    OK(solve(zero, KRY_EIGEN(.method = "lanczos"), 3, &X, &r));
+    for (int j = 0; j < 3; j++) assert_true(r.value[j] == 0 && r.residual[j] == 0);
+    kry_vec_release(&X);
+    kry_op_release(&zero);
+    matrix_release(&ring);
+}
+
+/* An inverse of the caller's; vectors that are found are a good guess. */
+static void kry_eigen__lanczos_with_an_inverse(void **state)
+{
+    enum { N = 90, K = 3 };
+    const kry_type type = type_of(state);
+    matrix A = random_symmetric(type, N, 3);
+    kry_op *a = csr_of(&A, type, KRY_MATRIX(.traits = KRY_POSITIVE)), *inverse;
+    double *want = spectrum_of(&A);
+    kry_vec *X;
+    kry_eigen_result r, again;
+
+    OK(kry_solver_create(a, type == KRY_F32 ? "method=cg rtol=1e-6" : "method=cg rtol=1e-13", NULL,
+                         NULL, &inverse));
+    OK(solve(a, KRY_EIGEN(.nearest = true, .inverse = inverse, .basis = K + 2), K, &X, &r));
+    check_pairs(&A, NULL, X, &r, want);
+    OK(kry_eigen(a, KRY_EIGEN(.nearest = true, .inverse = inverse, .basis = K + 2, .guess = true),
+                 X, &again));
+    check_pairs(&A, NULL, X, &again, want);
+    assert_true(again.iterations < r.iterations);
+    kry_vec_release(&X);
+    kry_op_release(&inverse), kry_op_release(&a);
+    matrix_release(&A);
+    free(want);
+}
+
+static void kry_eigen__lanczos_ends(void **state)
+{
+    enum { N = 400 };
+    const kry_type type = type_of(state);
+    const double unit = type == KRY_F32 ? 0x1p-24 : 0x1p-53;
+    matrix path = graph(N, false), B = graph(N, true);
+    kry_op *A = csr_of(&path, type, NULL);
+    kry_vec *X;
+    kry_eigen_result r;
+    int64_t seen = -1;
+
+    for (int64_t e = 0; e < B.nnz; e++) B.val[e] = -B.val[e];
+    kry_op *b = csr_of(&B, type, NULL);
+    REFUSES(solve(A, KRY_EIGEN(.method = "lanczos", .max_iter = 3), 2, &X, &r), KRY_NOT_CONVERGED,
+            "0 of 2 converged in 3 iterations");
+    assert_true(r.iterations == 3 && r.converged == 0 && strstr(r.why, "residual"));
+    assert_true(r.residual[0] > tolerance_of(type));
+    kry_vec_release(&X);
+    REFUSES(solve(A, KRY_EIGEN(.method = "lanczos", .monitor = stop_at_two, .monitor_user = &seen),
+                  2, &X, &r),
+            KRY_STOPPED, "monitor");
+    assert_true(seen == 2 && r.iterations == 2);
+    kry_vec_release(&X);
+    kry_status st = solve(A, KRY_EIGEN(.nearest = true, .sigma = -1, .rtol = unit), 4, &X, &r);
+    assert_true(st == KRY_STAGNATED || st == KRY_OK);
+    for (int j = 0; j < 4; j++) assert_true(st != KRY_OK || r.residual[j] <= unit);
+    kry_vec_release(&X);
+    REFUSES(solve(A, KRY_EIGEN(.nearest = true, .sigma = 1, .B = b), 2, &X, &r), KRY_BREAKDOWN,
+            "B is not positive definite");
+    kry_vec_release(&X);
+    kry_op_release(&A), kry_op_release(&b);
+    matrix_release(&path), matrix_release(&B);
+}
+
+static void kry_eigen__lanczos_refuses(void **state)
+{
+    const kry_type type = type_of(state);
+    matrix path = graph(40, false);
+    kry_op *A = csr_of(&path, type, NULL), *M;
+    kry_vec *X;
+
+    OK(kry_vec_create(device(), type, 40, 2, &X));
+    OK(kry_jacobi_create(A, &M));
+#define LANCZOS_REFUSES(status, part, ...) \
+    REFUSES(kry_eigen(A, KRY_EIGEN(__VA_ARGS__), X, NULL), status, part)
+    LANCZOS_REFUSES(KRY_ERR_ARGUMENT, "method is \"lanzcos\"", .method = "lanzcos");
+    LANCZOS_REFUSES(KRY_ERR_UNSUPPORTED, "lanczos takes no preconditioner", .method = "lanczos",
+                    .precond = M);
+    LANCZOS_REFUSES(KRY_ERR_UNSUPPORTED, "lanczos takes no block", .method = "lanczos", .block = 4);
+    LANCZOS_REFUSES(KRY_ERR_UNSUPPORTED, "lobpcg takes no nearest", .method = "lobpcg",
+                    .nearest = true);
+    LANCZOS_REFUSES(KRY_ERR_UNSUPPORTED, "lobpcg takes no basis", .basis = 30);
+    LANCZOS_REFUSES(KRY_ERR_ARGUMENT, "exclude each other", .nearest = true, .largest = true);
+    LANCZOS_REFUSES(KRY_ERR_ARGUMENT, "without `nearest`", .method = "lanczos", .inverse = M);
+    LANCZOS_REFUSES(KRY_ERR_ARGUMENT, "sigma is not finite", .nearest = true, .sigma = NAN);
+    LANCZOS_REFUSES(KRY_ERR_ARGUMENT, "basis is 3, not from 4", .nearest = true, .basis = 3);
+    LANCZOS_REFUSES(KRY_ERR_ARGUMENT, "to 200", .nearest = true, .basis = 201);
+#undef LANCZOS_REFUSES
+    REFUSES(kry_eigen(M, KRY_EIGEN(.nearest = true), X, NULL), KRY_ERR_UNSUPPORTED,
+            "no entries that could be factored");
+    kry_op_release(&M), kry_op_release(&A);
+    path.val[1] = -3; /* row 0, column 1 */
+    A = csr_of(&path, type, NULL);
+    REFUSES(kry_eigen(A, KRY_EIGEN(.method = "lanczos"), X, NULL), KRY_ERR_UNSUPPORTED,
+            "A is not symmetric");
+    kry_vec_release(&X), kry_op_release(&A);
+    matrix_release(&path);
+}
+
+static void kry_eigen__lanczos_without_memory(void **state)
+{
+    (void)state;
+    const kry_type type = KRY_F64;
+    matrix path = graph(8, false), ring = random_symmetric(type, 8, 3);
+    kry_op *A = csr_of(&path, type, NULL), *B = csr_of(&ring, type, NULL);
+    kry_vec *X;
+
+    OK(kry_vec_create(device(), type, 8, 1, &X));
+    for (int nearest = 0; nearest < 2; nearest++) {
+        EACH_REQUEST(k)
+        {
+            kry_status st =
+                FAILING(k, kry_eigen(A,
+                                     KRY_EIGEN(.method = "lanczos", .B = B, .nearest = nearest,
+                                               .sigma = -1, .rtol = 0.02, .basis = 6),
+                                     X, NULL));
+            assert_true(st == KRY_ERR_MEMORY || !request_failed);
+        }
+    }
+    kry_vec_release(&X);
+    kry_op_release(&A), kry_op_release(&B);
+    matrix_release(&path), matrix_release(&ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +890,15 @@ int main(void)
         cmocka_unit_test(kry_eigen__several_devices),
         cmocka_unit_test(kry_eigen__result_of_any_size),
         cmocka_unit_test(kry_eigen__no_memory),
+        BOTH(kry_eigen__lanczos_of_random_matrices),
+        BOTH(kry_eigen__lanczos_of_a_grid),
+        BOTH(kry_eigen__lanczos_finds_all_of_a_multiple_eigenvalue),
+        BOTH(kry_eigen__lanczos_of_a_ring_and_a_solid),
+        BOTH(kry_eigen__lanczos_of_few_rows),
+        BOTH(kry_eigen__lanczos_with_an_inverse),
+        BOTH(kry_eigen__lanczos_ends),
+        BOTH(kry_eigen__lanczos_refuses),
+        cmocka_unit_test(kry_eigen__lanczos_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, close_device);
