@@ -10,7 +10,7 @@ function build_matlab (where)
   sources = cellfun (@(f) fullfile (here, 'src', f), {files.name}, 'UniformOutput', false);
   mex ('-R2018a', 'CFLAGS=$CFLAGS -std=gnu11', ['-I' fullfile(where, 'include')], ...
        ['-L' fullfile(where, 'lib')], ['LDFLAGS=$LDFLAGS -Wl,-rpath,' fullfile(where, 'lib')], ...
-       '-outdir', fullfile (here, 'inst'), '-output', 'kry_mex', sources{:}, '-lkry-queue', '-lkry', '-lOpenCL');
+       '-outdir', fullfile (here, 'inst'), '-output', 'kry_mex', sources{:}, '-lkry-queue', '-lkry-eigenvalues', '-lkry', '-lOpenCL');
   lines = regexp (fileread (fullfile (here, 'methods', 'functions')), '^(\w+): (.*?)$', 'tokens', 'lineanchors');
   for k = 1:numel (lines) % the functions that come of a pattern
     pattern = fileread (fullfile (here, 'methods', [lines{k}{1} '.m']));

@@ -12,8 +12,8 @@ child=
 trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -rf "$work"' EXIT
 export KRY_CL_PATH=${KRY_CL_PATH:-$root/cl}
 [ -n "${KRY_FULL-}" ] || export POCL_EXTRA_BUILD_FLAGS=${POCL_EXTRA_BUILD_FLAGS--cl-opt-disable} # PoCL compiles faster
-export KRY_CFLAGS="-I$root/include -I$root/lib/queue/include"
-export KRY_LIBS="-L$build/lib -L$build -lkry-queue -lkry -Wl,-rpath,$build/lib:$build"
+export KRY_CFLAGS="-I$root/include -I$root/lib/queue/include -I$root/lib/eigenvalues/include"
+export KRY_LIBS="-L$build/lib -L$build -lkry-queue -lkry-eigenvalues -lkry -Wl,-rpath,$build/lib:$build"
 export HOME=$work OCTAVE_HISTFILE=$work/history
 # Of root's packages Octave keeps the global list, of others' the local one: neither may be the user's.
 lists="pkg prefix $work/packages $work/arch; pkg local_list $work/list; pkg global_list $work/global_list"

@@ -169,7 +169,7 @@ kry_status pick_elements(const kry_vec *x, int64_t rows, const picks *i, const p
 #define INDEX_COMMANDS(X)   X(index) X(diag) X(reshape) X(repmat) X(assign) X(cat)
 #define PRODUCT_COMMANDS(X) X(mtimes) X(transpose) X(dot) X(norm2)
 #define DENSE_COMMANDS(X)   X(lu) X(factors) X(lu_solve) X(inv) X(det) X(rcond) X(rref) X(tridiagonal)
-#define SOLVE_COMMANDS(X)   X(precond) X(deflation) X(apply) X(pcg)
+#define SOLVE_COMMANDS(X)   X(precond) X(deflation) X(apply) X(pcg) X(eigen)
 #define COMMAND_LIST(X) \
     DEVICE_COMMANDS(X)  \
     VALUE_COMMANDS(X)   \
