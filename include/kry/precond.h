@@ -324,8 +324,9 @@ typedef struct kry_saddle_params {
         *field; /* or n numbers, 0 for rows of the first field, 1 for those of the second; copied */
     double scale;       /* of MASS, > 0; default 1 where mass is given */
     const double *mass; /* of each row of the second field, in A's order, > 0; NULL: ones; copied */
-    /* Words of kry_precond_create for F and for S, or P, with + in place of commas. Default amg, or ilu0 where that
-     * refuses the block, and jacobi where few iterations are expected for F; copied */
+    /* Words of kry_precond_create for F and for S, or P, with + in place of commas, or options of kry_solver_create that
+     * begin with method=, with / in place of spaces: of a Krylov method, precond and when to stop. Default amg, or ilu0
+     * where that refuses the block, and jacobi where few iterations are expected for F; copied */
     const char *first, *second;
     /* Instead of words: makes *M, a preconditioner or a solver, for the block of F (field 0) and for S, or P (1); again
      * when M is updated. NULL: by words */

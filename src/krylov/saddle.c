@@ -24,6 +24,8 @@
  *             doi:10.1137/040608817
  */
 #include "krylov/auto_precond.h"
+#include "krylov/method.h"
+#include "krylov/options.h"
 #include "matrix/matrix.h"
 #include "operator/null_space.h"
 #include "operator/op_parts.h"
@@ -258,13 +260,43 @@ done:
 }
 
 /* A word as settings hold it, with + in place of commas. */
-static kry_status make_by_word(const kry_op *block, const char *word, kry_op **M)
+static kry_status make_precond(const kry_op *block, const char *word, kry_op **M)
 {
     char text[KRY_FIELD_ROOM];
 
     snprintf(text, sizeof text, "%s", word);
     for (char *c = text; (c = strchr(c, '+'));) *c = ',';
     return kryi_precond_create(block, text, false, M);
+}
+
+/* A solver by options of kry_solver_create with / in place of spaces; usual: the word where they say no precond. */
+static kry_status make_solver(const kry_op *block, const char *options, const char *usual,
+                              kry_op **solver)
+{
+    static const char *const words[] = { "method", "precond",     "rtol", "atol",
+                                         "maxit",  "check-every", "stop" };
+    kry_status st = KRY_OK;
+    kryi_options o = { 0 };
+    kry_op *M = NULL;
+    char text[KRY_FIELD_ROOM];
+
+    snprintf(text, sizeof text, "%s", options);
+    for (char *c = text; (c = strchr(c, '/'));) *c = ' ';
+    TRY(kryi_options_parse(text, &o));
+    unsigned others = o.given;
+    for (size_t i = 0; i < COUNT(words); i++)
+        others &= ~(1u << kryi_field_find(kryi_options_fields, ~0u, words[i]));
+    CHECK(!others && o.method < KRY_METHOD_COUNT, KRY_ERR_PARSE,
+          "'%s': a block's solver is a Krylov method, with precond, rtol, atol, maxit, check-every "
+          "and stop",
+          options);
+    TRY(make_precond(block, o.precond[0] ? o.precond : usual, &M));
+    o.pcg.struct_size = sizeof o.pcg, o.pcg.precond = M;
+    TRY(kryi_method_create(kryi_method_number(o.method), block, &o.pcg, o.width, solver));
+    (*solver)->stop = o.pcg.stop;
+done:
+    kry_op_release(&M);
+    return st;
 }
 
 /* An inverse of `block`, which stands for the field f. */
@@ -274,10 +306,12 @@ static kry_status make_inverse(const saddle *M, const kry_op *block, int f, kry_
     const char *word = M->word[f], *usual = f == FIRST && M->easy ? "jacobi" : "amg";
     char why[400];
     kry_status st = p->make ? p->make(p->make_user, block, f, inverse)
-                            : make_by_word(block, *word ? word : usual, inverse);
+                    : !strncmp(word, "method=", 7)
+                        ? make_solver(block, word, usual, inverse)
+                        : make_precond(block, *word ? word : usual, inverse);
 
     if (!*word && !p->make && (st == KRY_ERR_ARGUMENT || st == KRY_ERR_UNSUPPORTED))
-        st = make_by_word(block, "ilu0", inverse);
+        st = make_precond(block, "ilu0", inverse);
     if (st >= 0) return st;
     snprintf(why, sizeof why, "%s", kry_last_error());
     return kry_fail(
@@ -310,7 +344,6 @@ static kry_status make_mass(const saddle *M, const entries *E, blocks *b, double
     const bool given = M->mass || M->params.scale != 0;
     const double scale = M->params.scale != 0 ? M->params.scale : 1;
 
-    *sum = 0;
     if (!given) TRY(invert_diagonal(M, &E->block[FIRST][FIRST], &d));
     TRY(kryi_csr_create(n, n, KRY_F64, n, &S));
     double *val = S.val;
@@ -424,7 +457,7 @@ static kry_status make_blocks(const saddle *M, entries *E, blocks *b)
 {
     kry_status st = KRY_OK;
     const bool mass = M->params.schur == KRY_SCHUR_MASS;
-    double s = 0, sum;
+    double s = 0, sum = 0;
 
     for (int64_t i = 0; i < M->rows[SECOND] && s == 0; i++) s = schur_diagonal(E, i);
     *b = (blocks){ .sign = s < 0 ? -1 : 1 };
@@ -762,11 +795,13 @@ static const kryi_field fields[] = {
       KRY_OPEN(0, INFINITY) },
     { KRY_FIELD(POINTER, mass) },
     { KRY_FIELD(TEXT, first),
-      KRY_WORD("first", TEXT, "=WORD",
-               "preconditioner of its block, + for commas (default jacobi, amg or ilu0)") },
+      KRY_WORD(
+          "first", TEXT, "=WORD",
+          "preconditioner of its block, + for commas (default jacobi, amg or ilu0), or options "
+          "of a solver, / for spaces: method=pcg/precond=amg/rtol=0.1") },
     { KRY_FIELD(TEXT, second),
       KRY_WORD("second", TEXT, "=WORD",
-               "preconditioner of the Schur complement (default amg or ilu0)") },
+               "preconditioner or solver of the Schur complement (default amg or ilu0)") },
     { KRY_FIELD(LOCAL, make) },
     { KRY_FIELD(LOCAL, make_user) },
     { 0 },

@@ -405,6 +405,10 @@ static void solve__stokes(void **state)
         { "method=minres precond=saddle rtol=1e-8", 65 },
         { "method=fgmres:60 precond=saddle:lower rtol=1e-8", 32 },
         { "method=gmres:60 precond=saddle:upper,mass,scale=1 rtol=1e-8", 32 },
+        { "method=fgmres:60 "
+          "precond=saddle:lower,lsc,first=method=pcg/precond=amg:degree=3+sweeps=1/"
+          "rtol=0.1,second=method=pcg/precond=amg/rtol=0.01 rtol=1e-8",
+          40 },
         { "method=minres precond=saddle:first=icc:2,second=jacobi precision=mixed rtol=1e-8",
           2000 },
     };
@@ -494,6 +498,12 @@ static void create__refuses(void **state)
         { *KRY_SADDLE(.first = "amgx"), KRY_ERR_PARSE,
           "kry_saddle_create: for the block of the first field, in whose rows these are: "
           "kry_precond_create: 'amgx'" },
+        { *KRY_SADDLE(.first = "method=pcg/tolerance=1"), KRY_ERR_PARSE,
+          "kry_saddle_create: for the block of the first field, in whose rows these are: "
+          "kry_solver_create: 'tolerance'" },
+        { *KRY_SADDLE(.first = "method=pcg/guess=project"), KRY_ERR_PARSE,
+          "'method=pcg/guess=project': a block's solver is a Krylov method" },
+        { *KRY_SADDLE(.first = "method=sor"), KRY_ERR_PARSE, "is a Krylov method" },
         { *KRY_SADDLE(.second = "chebyshev:x"), KRY_ERR_PARSE,
           "the Schur complement of the second field" },
         { *KRY_SADDLE(.first = words), KRY_ERR_ARGUMENT, "first has more than 255 bytes" },
