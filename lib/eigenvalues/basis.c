@@ -273,31 +273,49 @@ done:
     return st;
 }
 
-kry_status kryi_basis_append(kryi_basis *S, int first, double *along, double *length)
+/* A pass over columns from ... first - 1; *removed: the square of what it subtracts along them */
+static kry_status remove_parts(kryi_basis *S, int from, int first, kry_vec *w, double *along,
+                               double *removed)
 {
-    enum { PASSES = 2 };
     kry_status st = KRY_OK;
-    kry_vec *w = NULL, *Bw = NULL, *before = NULL, *B_before = NULL;
+    kry_vec *V = NULL, *BV = NULL;
+
+    TRY(columns_of(S->V, from, first - from, &V));
+    TRY(columns_of(S->BV, from, first - from, &BV));
+    if (S->Q && from == 0) TRY(remove_part(S, S->Q, S->BQ, w, NULL));
+    TRY(remove_part(S, V, BV, w, along + from));
+    *removed = 0;
+    for (int i = 0; i < first - from; i++) *removed += S->gram[i] * S->gram[i];
+done:
+    kry_vec_release(&V), kry_vec_release(&BV);
+    return st;
+}
+
+kry_status kryi_basis_append(kryi_basis *S, int first, int from, double *along, double *length)
+{
+    enum { PASSES = 4 };
+    const double little = 0.25; /* of what is left: then a pass was the last one that is needed */
+    kry_status st = KRY_OK;
+    kry_vec *w = NULL, *Bw = NULL;
+    double square = 0, removed = 1;
 
     TRY(columns_of(S->V, first, 1, &w));
     TRY(columns_of(S->BV, first, 1, &Bw));
-    TRY(columns_of(S->V, 0, first, &before));
-    TRY(columns_of(S->BV, 0, first, &B_before));
     for (int i = 0; i < first; i++) along[i] = 0;
-    for (int i = 0; i < PASSES; i++) {
-        if (S->Q) TRY(remove_part(S, S->Q, S->BQ, w, NULL));
-        TRY(remove_part(S, before, B_before, w, along));
+    TRY(remove_parts(S, from, first, w, along, &removed));
+    for (int i = 1; i < PASSES && (i == 1 || removed > little * square); i++) {
+        TRY(remove_parts(S, 0, first, w, along, &removed));
+        if (S->B) TRY(kry_op_apply(S->B, 1, w, 0, Bw));
+        TRY(gram_of(S, w, Bw, &square));
+        CHECK(isfinite(square), KRY_BREAKDOWN, "kry_eigen: a number is not finite");
     }
-    if (S->B) TRY(kry_op_apply(S->B, 1, w, 0, Bw));
-    TRY(gram_of(S, w, Bw, length));
-    CHECK(isfinite(*length), KRY_BREAKDOWN, "kry_eigen: a number is not finite");
-    *length = sqrt(fmax(0, *length));
+    *length = sqrt(fmax(0, square));
     if (*length > 0) {
         TRY(kry_vec_axpby(1 / *length, w, 0, w));
         if (S->B) TRY(kry_vec_axpby(1 / *length, Bw, 0, Bw));
     }
 done:
-    kry_vec_release(&w), kry_vec_release(&Bw), kry_vec_release(&before), kry_vec_release(&B_before);
+    kry_vec_release(&w), kry_vec_release(&Bw);
     return st;
 }
 

@@ -54,11 +54,12 @@ kry_status kryi_basis_apply(const kry_op *op, const kry_vec *from, int from_firs
  * BV. Those that depend on others are left out, and *count is what is left.
  * Returns  KRY_BREAKDOWN if B is seen not to be positive definite, or a number is not finite */
 kry_status kryi_basis_orthonormalise(kryi_basis *S, int first, int *count);
-/* Make column `first` > 0 of V orthonormal to those before and to Q, by two passes of classical Gram-Schmidt, and compute its
- * column of BV.
+/* Make column `first` > 0 of V orthonormal to those before and to Q, by two passes of classical Gram-Schmidt, or more where little
+ * is left of it, and compute its column of BV.
+ *   from    the first pass begins at this column: along those before it there is little, as along the old vectors of Lanczos
  *   along   [out]  V'B of the column as it was, for each column before
  *   length  [out]  of what was left of it; 0: nothing, and the column is none
  * Returns  KRY_BREAKDOWN if a number is not finite */
-kry_status kryi_basis_append(kryi_basis *S, int first, double *along, double *length);
+kry_status kryi_basis_append(kryi_basis *S, int first, int from, double *along, double *length);
 
 #endif

@@ -2,7 +2,7 @@
  * lanczos.c - the thick-restart Lanczos method for A x = lambda B x.
  *
  *   C := A,  B^-1 A,  or (A - sigma B)^-1 B       symmetric in the inner product x'B y
- *   w := C v_j,  w := w - V (V'B w)  twice,  v_j+1 := w / ||w||      until V is full
+ *   w := C v_j,  w := w - V (V'B w)  twice,  v_j+1 := w / ||w||      until V is full; first along v_j and v_j-1 alone
  *   T := V'B C V = Z diag(theta) Z'               on the host
  *   V := [V Z_1, v_last]                          Z_1: the vectors of the best theta; and so on
  *
@@ -13,7 +13,7 @@
  * behind them, or a better pair comes up and takes its place.
  *
  * Storage     V and with B also B V; A X of the wanted vectors; as many more as are kept at a restart
- * Per step    one product with C, with B one more with B; V is read four times
+ * Per step    one product with C, with B one more with B; V is read twice
  * Waits       three times for each step
  * Breakdown   B is not positive definite; a number is not finite. Where w vanishes a random vector takes its place.
  * Source      eigenvalues.h
@@ -113,7 +113,7 @@ static kry_status extend(lanczos *L)
 
     for (int j = L->kept; j < L->size; j++) {
         TRY(multiply(L, j));
-        MUST(kryi_basis_append(&L->E->S, j + 1, L->along, &L->last));
+        MUST(kryi_basis_append(&L->E->S, j + 1, j > L->kept ? j - 1 : 0, L->along, &L->last));
         MUST(fill(L, j));
         if (L->last <= FEW * roundoff(L) * L->scale) {
             L->last = 0;
