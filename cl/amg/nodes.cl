@@ -39,8 +39,11 @@ kernel void nodes_norms(int nodes, int block, global const int *restrict a_ptr,
     FOR_EACH(i, nodes)
     {
         for (int e = ptr[i]; e < ptr[i + 1]; e++) val[e] = 0;
-        for (int e = a_ptr[i * block], end = a_ptr[(i + 1) * block]; e < end; e++)
-            val[entry_of(ptr, col, (int)i, a_col[e] / block)] += a_val[e] * a_val[e];
+        for (int row = (int)i * block; row < (i + 1) * block; row++)
+            for (int e = a_ptr[row], at = ptr[i]; e < a_ptr[row + 1]; e++) {
+                while (col[at] < a_col[e] / block) at++;
+                val[at] += a_val[e] * a_val[e];
+            }
     }
 }
 
@@ -119,8 +122,8 @@ uint empty_columns(int a, int block, int m, int rows, global const int *node,
     return empty;
 }
 
-// An entry for each number that is not zero; of a zero column a zero in the first row.
-#define IN_T(k, j) (Q(k, j) != 0 || (k == 0 && (empty >> j & 1)))
+// An entry for each number that is not zero; of a zero column a zero in the first row. whole: an entry for each number.
+#define IN_T(k, j) (whole || Q(k, j) != 0 || (k == 0 && (empty >> j & 1)))
 
 kernel void tentative_none(int rows, global int *restrict length)
 {
@@ -128,7 +131,7 @@ kernel void tentative_none(int rows, global int *restrict length)
 }
 
 // q: B, which becomes Q; a single vector stays as it is. length: of the rows of T.
-kernel void tentative_factor(int count, int block, int m, global const int *restrict first,
+kernel void tentative_factor(int count, int block, int m, int whole, global const int *restrict first,
                              global const int *restrict node, global REAL *restrict q,
                              global REAL *restrict R, global int *restrict length)
 {
@@ -143,7 +146,7 @@ kernel void tentative_factor(int count, int block, int m, global const int *rest
     }
 }
 
-kernel void tentative_put(int count, int block, int m, global const int *restrict first,
+kernel void tentative_put(int count, int block, int m, int whole, global const int *restrict first,
                           global const int *restrict node, global const REAL *restrict q,
                           global const int *restrict ptr, global int *restrict col,
                           global REAL *restrict val)

@@ -149,14 +149,15 @@ kry_status kryi_strong_entries(const kryi_device_csr *A, int block, double theta
  * zero has coarse ones that do. Waits.
  *
  *   block  unknowns of a node
+ *   whole  T has entries in whole blocks, zeros among them
  *   B      n-by-m, row by row
  *   T      [out]  n-by-(m count): the columns of aggregate a are m a ... m a + m - 1. A column that depends
  *                 on those before it is zero, and has one entry, a zero. Rows of nodes that are in no
  *                 aggregate are empty
  *   C      [out]  (m count)-by-m, row by row
  */
-kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, cl_mem B, kryi_device_csr *T,
-                          cl_mem *C);
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, bool whole, cl_mem B,
+                          kryi_device_csr *T, cl_mem *C);
 
 /* ---- rho.c ----------------------------------------------------------------------------------- */
 

@@ -176,6 +176,8 @@ kry_status kryi_device_levels_coarsen(kryi_device_levels *L, const kryi_coarsene
     if (L->count == LEVELS) return KRY_OK;
     if (!L->on_host && from->to.A.rows <= SMALL) return KRY_OK;
     L->by = by;
+    if (c->block > 1 && !from->to.A.tall)
+        TRY(kryi_device_csr_find_blocks(c->block, c->block, &from->to.A));
     TRY(by->create(c, &from->to.A, &to.P, &to.R, &from->kept));
     if (!from->kept) return KRY_OK;
     TRY(kryi_device_coarser_multiply(L->who, ++c->level, L->matrix->shape.type, &from->to.A, &to));

@@ -104,7 +104,7 @@ static kry_status take_tentative(const kryi_dist *A, padding p, const kryi_coars
     TRY(kryi_alloc(padded_rows * m, sizeof *B, &B_padded));
     memcpy(B_padded + (size_t)p.before * m, B, n * m * sizeof *B);
     TRY(kryi_buffer_upload(dev, padded_rows * m * sizeof *B, B_padded, &B_there));
-    TRY(kryi_tentative(g, c->block, c->vectors, B_there, &T_there, &C_there));
+    TRY(kryi_tentative(g, c->block, c->vectors, false, B_there, &T_there, &C_there));
     TRY(kryi_device_csr_download(&T_there, &padded));
     TRY(kryi_alloc(coarse * m, sizeof **C, C));
     TRY(kryi_buffer_read(dev, C_there, 0, coarse * m * sizeof **C, *C));

@@ -41,11 +41,15 @@ static kry_status norms_of_nodes(const kryi_device_csr *A, int block, kryi_devic
     kryi_device_csr pattern = { 0 }, left = { 0 }, right = { 0 }, half = { 0 };
 
     *N = (kryi_device_csr){ 0 };
-    TRY(kryi_device_csr_share(A, &pattern));
-    TRY(node_pattern(A, block, true, &left));
-    TRY(node_pattern(A, block, false, &right));
-    TRY(kryi_device_csr_product(&pattern, &right, false, &half));
-    TRY(kryi_device_csr_product(&left, &half, false, N));
+    if (A->tall) {
+        TRY(kryi_device_csr_blocks(A, N));
+    } else {
+        TRY(kryi_device_csr_share(A, &pattern));
+        TRY(node_pattern(A, block, true, &left));
+        TRY(node_pattern(A, block, false, &right));
+        TRY(kryi_device_csr_product(&pattern, &right, false, &half));
+        TRY(kryi_device_csr_product(&left, &half, false, N));
+    }
     TRY(kryi_buffer_create(A->dev, (uint64_t)N->nnz * sizeof(double), &N->val));
     const kry_arg args[] = { ARG(nodes),  ARG(of),         ARG(A->row_ptr), ARG(A->col),
                              ARG(A->val), ARG(N->row_ptr), ARG(N->col),     ARG(N->val) };
@@ -68,6 +72,7 @@ static kry_status entries_of_nodes(const kryi_device_csr *A, int block, const kr
     cl_mem length = NULL;
 
     *F = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = A->cols, .type = A->type };
+    F->tall = A->tall, F->wide = A->wide;
     TRY(kryi_buffer_create(A->dev, (uint64_t)A->rows * sizeof(cl_int), &length));
     const kry_arg lengths[] = { ARG(rows),       ARG(of),     ARG(A->row_ptr), ARG(A->col),
                                 ARG(G->row_ptr), ARG(G->col), ARG(length) };
@@ -126,7 +131,7 @@ done:
 /* The arguments that kernels of aggregates have in common. */
 typedef struct aggregate_qr {
     kryi_device_csr members;
-    cl_int count, block, m;
+    cl_int count, block, m, whole;
     cl_mem q; /* n-by-m */
     cl_mem length;
 } aggregate_qr;
@@ -137,8 +142,9 @@ static kry_status factor(const aggregate_qr *f, int64_t n, cl_mem C)
     kry_device *dev = f->members.dev;
     const cl_int rows = (cl_int)n;
     const kry_arg none[] = { ARG(rows), ARG(f->length) };
-    const kry_arg args[] = { ARG(f->count),       ARG(f->block), ARG(f->m), ARG(f->members.row_ptr),
-                             ARG(f->members.col), ARG(f->q),     ARG(C),    ARG(f->length) };
+    const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m), ARG(f->whole),
+                             ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q), ARG(C),
+                             ARG(f->length) };
 
     TRY(kryi_device_rows(dev, "nodes", "tentative_none", rows, none, COUNT(none)));
     TRY(kryi_device_rows(dev, "nodes", "tentative_factor", f->count, args, COUNT(args)));
@@ -151,24 +157,26 @@ static kry_status put(const aggregate_qr *f, kryi_device_csr *T)
     kry_status st = KRY_OK;
 
     TRY(kryi_device_csr_make_rows("a prolongation", f->length, T));
-    const kry_arg args[] = { ARG(f->count),           ARG(f->block),       ARG(f->m),
-                             ARG(f->members.row_ptr), ARG(f->members.col), ARG(f->q),
-                             ARG(T->row_ptr),         ARG(T->col),         ARG(T->val) };
+    const kry_arg args[] = { ARG(f->count), ARG(f->block),           ARG(f->m),
+                             ARG(f->whole), ARG(f->members.row_ptr), ARG(f->members.col),
+                             ARG(f->q),     ARG(T->row_ptr),         ARG(T->col),
+                             ARG(T->val) };
     TRY(kryi_device_rows(T->dev, "nodes", "tentative_put", f->count, args, COUNT(args)));
 done:
     return st;
 }
 
-kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, cl_mem B, kryi_device_csr *T,
-                          cl_mem *C)
+kry_status kryi_tentative(const kryi_aggregates *g, int block, int m, bool whole, cl_mem B,
+                          kryi_device_csr *T, cl_mem *C)
 {
     kry_status st = KRY_OK;
     kry_device *dev = g->G.dev;
     const int64_t n = g->G.rows * block;
-    aggregate_qr f = { .count = (cl_int)g->count, .block = block, .m = m };
+    aggregate_qr f = { .count = (cl_int)g->count, .block = block, .m = m, .whole = whole };
 
     *C = NULL;
     *T = (kryi_device_csr){ .dev = dev, .rows = n, .cols = g->count * m, .type = KRY_F64 };
+    if (whole) T->tall = block, T->wide = m;
     TRY(find_members(g, &f.members));
     TRY(kryi_buffer_create(dev, (uint64_t)(n * m) * sizeof(double), &f.q));
     TRY(kryi_buffer_copy(dev, B, 0, f.q, 0, (size_t)(n * m) * sizeof(double)));
@@ -330,7 +338,7 @@ static kry_status find(kryi_coarsen *c, const kryi_device_csr *A, smoothed *s, b
     if (!*useful) goto done;
     TRY(kryi_strong_entries(A, c->block, theta, &g, &s->F));
     if (c->near_null_space) {
-        TRY(kryi_tentative(&g, c->block, c->vectors, c->near_null_space, &s->T, &C));
+        TRY(kryi_tentative(&g, c->block, c->vectors, A->tall > 0, c->near_null_space, &s->T, &C));
         kryi_buffer_release(A->dev, &c->near_null_space);
         c->near_null_space = C;
     } else {

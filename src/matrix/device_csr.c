@@ -55,6 +55,7 @@ kry_status kryi_device_csr_share(const kryi_device_csr *A, kryi_device_csr *C)
     *C = (kryi_device_csr){
         .dev = A->dev, .rows = A->rows, .cols = A->cols, .nnz = A->nnz, .type = A->type
     };
+    C->tall = A->tall, C->wide = A->wide;
     TRY(share(A->dev, A->row_ptr, &C->row_ptr));
     TRY(share(A->dev, A->col, &C->col));
 done:

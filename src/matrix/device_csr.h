@@ -29,6 +29,9 @@ typedef struct kryi_device_csr {
     bool shares;     /* val is the buffer of the stored matrix that this is */
     cl_mem place;    /* of each number in that buffer; NULL: they lie there in order */
     int64_t formats; /* kryi_matrix.formats of that matrix when `place` was made */
+    /* Entries come in whole blocks: rows tall i ... tall i + tall - 1 have the same columns, in groups of `wide` that begin at
+     * multiples of it. 0: they do not, or nobody has looked */
+    int tall, wide;
 } kryi_device_csr;
 
 void kryi_device_csr_release(kryi_device_csr *A); /* nothing is done for an empty one */
@@ -82,8 +85,12 @@ kry_status kryi_sliced_set_numbers(kry_op *op, const kryi_device_csr *C);
 
 /* ---- spgemm.c ---- */
 
+/* A->tall and A->wide := these, if all entries come in such blocks. Waits. */
+kry_status kryi_device_csr_find_blocks(int tall, int wide, kryi_device_csr *A);
+/* N := the pattern of the blocks of A, which has such. Does not wait. */
+kry_status kryi_device_csr_blocks(const kryi_device_csr *A, kryi_device_csr *N);
 /*
- * C := A B. Entries that cancel are kept. lower: the numbers above the diagonal may be anything, for the caller knows them.
+ * C := A B, in blocks if both have them. Entries that cancel are kept. lower: the numbers above the diagonal may be anything, for the caller knows them.
  * Cost     the products a_ik b_kj three times, on CPUs twice, `again` once; besides C on CPUs some columns of B, on GPUs
  *          as many int as A has entries
  * Returns  KRY_ERR_UNSUPPORTED if C has more than 2^31 - 1 entries

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TOO_LARGE "a product of matrices on a device has up to 2^31-1 entries, this one has %lld"
+
 /* The kernels of a product are given these. */
 typedef struct product {
     const kryi_device_csr *A, *B;
@@ -427,6 +429,116 @@ done:
     return st;
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static kry_status run_blocks(const kryi_device_csr *A, const char *name, const kry_arg *args,
+                             size_t count)
+{
+    return kryi_run(A->dev, "spgemm_blocks", A->type, "", name,
+                    kryi_groups_for(A->dev, A->type, 2 * A->rows), args, count);
+}
+
+kry_status kryi_device_csr_find_blocks(int tall, int wide, kryi_device_csr *A)
+{
+    kry_status st = KRY_OK;
+    const cl_int nodes = (cl_int)(A->rows / tall), high = tall, across = wide;
+    cl_int found = 0;
+    cl_mem out = NULL;
+
+    if (A->rows % tall || A->cols % wide) return KRY_OK;
+    TRY(kryi_buffer_create(A->dev, sizeof found, &out));
+    TRY(kryi_buffer_write_later(A->dev, out, 0, sizeof found, &found));
+    const kry_arg args[] = { ARG(nodes),      ARG(high),   ARG(across),
+                             ARG(A->row_ptr), ARG(A->col), ARG(out) };
+    TRY(run_blocks(A, "blocks_check", args, COUNT(args)));
+    TRY(kryi_buffer_read(A->dev, out, 0, sizeof found, &found));
+    if (!found) A->tall = tall, A->wide = wide;
+done:
+    kryi_buffer_release(A->dev, &out);
+    return st;
+}
+
+kry_status kryi_device_csr_blocks(const kryi_device_csr *A, kryi_device_csr *N)
+{
+    kry_status st = KRY_OK;
+    const cl_int nodes = (cl_int)(A->rows / A->tall), tall = A->tall, wide = A->wide;
+
+    *N = (kryi_device_csr){ .dev = A->dev, .rows = nodes, .cols = A->cols / wide, .type = A->type };
+    N->nnz = A->nnz / (tall * wide);
+    TRY(kryi_ints_create(A->dev, N->rows + 1, &N->row_ptr));
+    TRY(kryi_ints_create(A->dev, N->nnz, &N->col));
+    const kry_arg args[] = { ARG(nodes),  ARG(tall),       ARG(wide),  ARG(A->row_ptr),
+                             ARG(A->col), ARG(N->row_ptr), ARG(N->col) };
+    TRY(run_blocks(A, "blocks_nodes", args, COUNT(args)));
+done:
+    if (st < 0) kryi_device_csr_release(N);
+    return st;
+}
+
+/* Whether the product is made of blocks. GPUs have no kernel for that. */
+static bool in_blocks(const kryi_device_csr *A, const kryi_device_csr *B)
+{
+    return A->val && A->tall && B->tall == A->wide && A->dev->info.cpu_kernels;
+}
+
+static kry_status make_blocks(const kryi_device_csr *A, const kryi_device_csr *B, bool lower,
+                              const kryi_device_csr *C)
+{
+    kry_status st = KRY_OK;
+    const cl_int nodes = (cl_int)(A->rows / A->tall), cols = (cl_int)(B->cols / B->wide),
+                 half_of_it = lower, tall = A->tall, inner = A->wide, wide = B->wide;
+    const int64_t groups = kryi_device_csr_groups(A->dev, nodes, cols, A->nnz + B->nnz);
+    cl_mem place = NULL;
+
+    TRY(kryi_ints_create(A->dev, groups * cols, &place));
+    const kry_arg args[] = { ARG(nodes),  ARG(tall),       ARG(inner),      ARG(wide),
+                             ARG(cols),   ARG(place),      ARG(half_of_it), ARG(A->row_ptr),
+                             ARG(A->col), ARG(A->val),     ARG(B->row_ptr), ARG(B->col),
+                             ARG(B->val), ARG(C->row_ptr), ARG(C->col),     ARG(C->val) };
+    TRY(kryi_run(A->dev, "spgemm_blocks", C->type, "", "spgemm_block_values", groups, args,
+                 COUNT(args)));
+done:
+    kryi_buffer_release(A->dev, &place);
+    return st;
+}
+
+/* C gets the pattern of N, of its blocks, and room for its numbers. */
+static kry_status spread_blocks(const kryi_device_csr *N, kryi_device_csr *C)
+{
+    kry_status st = KRY_OK;
+    const cl_int nodes = (cl_int)N->rows, tall = C->tall, wide = C->wide;
+
+    C->nnz = N->nnz * tall * wide;
+    CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED, TOO_LARGE, (long long)C->nnz);
+    TRY(kryi_ints_create(C->dev, C->rows + 1, &C->row_ptr));
+    TRY(kryi_ints_create(C->dev, C->nnz, &C->col));
+    TRY(kryi_buffer_create(C->dev, (uint64_t)C->nnz * kry_type_size(C->type), &C->val));
+    const kry_arg args[] = { ARG(nodes),  ARG(tall),       ARG(wide),  ARG(N->row_ptr),
+                             ARG(N->col), ARG(C->row_ptr), ARG(C->col) };
+    TRY(run_blocks(C, "blocks_spread", args, COUNT(args)));
+done:
+    return st;
+}
+
+static kry_status product_of_blocks(const kryi_device_csr *A, const kryi_device_csr *B, bool lower,
+                                    kryi_device_csr *C)
+{
+    kry_status st = KRY_OK;
+    kryi_device_csr left = { 0 }, right = { 0 }, nodes = { 0 };
+
+    C->tall = A->tall, C->wide = B->wide;
+    TRY(kryi_device_csr_blocks(A, &left));
+    TRY(kryi_device_csr_blocks(B, &right));
+    TRY(kryi_device_csr_product(&left, &right, false, &nodes));
+    TRY(spread_blocks(&nodes, C));
+    TRY(make_blocks(A, B, lower, C));
+done:
+    kryi_device_csr_release(&nodes);
+    kryi_device_csr_release(&right);
+    kryi_device_csr_release(&left);
+    return st;
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* Row pointers, and how many entries there are. Integer kernels are compiled once, for whatever type. */
@@ -449,9 +561,7 @@ static kry_status make_offsets_and_room(const product *p, kryi_device_csr *C)
     kry_status st = KRY_OK;
 
     TRY(make_offsets(p, &C->row_ptr, &C->nnz));
-    CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED,
-          "a product of matrices on a device has up to 2^31-1 entries, this one has %lld",
-          (long long)C->nnz);
+    CHECK(C->nnz <= INT32_MAX, KRY_ERR_UNSUPPORTED, TOO_LARGE, (long long)C->nnz);
     TRY(kryi_buffer_create(p->dev, (uint64_t)C->nnz * sizeof(cl_int), &C->col));
 done:
     return st;
@@ -461,10 +571,14 @@ kry_status kryi_device_csr_product(const kryi_device_csr *A, const kryi_device_c
                                    kryi_device_csr *C)
 {
     kry_status st = KRY_OK;
-    product p;
+    product p = { .dev = A->dev };
     bool made = false;
 
     *C = (kryi_device_csr){ .dev = A->dev, .rows = A->rows, .cols = B->cols, .type = A->type };
+    if (in_blocks(A, B)) {
+        TRY(product_of_blocks(A, B, lower, C));
+        goto done;
+    }
     TRY(product_begin(A, B, &p));
     if (A->val && !p.dev->info.cpu_kernels) TRY(product_at_once(&p, lower, C, &made));
     if (made) goto done;
@@ -503,6 +617,7 @@ kry_status kryi_device_csr_product_again(const kryi_device_csr *A, const kryi_de
     kry_status st = KRY_OK;
     product p;
 
+    if (in_blocks(A, B)) return make_blocks(A, B, lower, C);
     TRY(product_begin(A, B, &p));
     TRY(make_numbers(&p, lower, C));
 done:

@@ -150,6 +150,7 @@ kry_status kryi_device_csr_transpose(const kryi_device_csr *A, kryi_device_csr *
     *T = (kryi_device_csr){
         .dev = dev, .rows = A->cols, .cols = A->rows, .nnz = A->nnz, .type = A->type
     };
+    T->tall = A->wide, T->wide = A->tall;
     TRY(kryi_buffer_create(dev, (uint64_t)T->nnz * sizeof(cl_int), &T->col));
     TRY(kryi_buffer_create(dev, (uint64_t)T->nnz * sizeof(cl_int), from));
     if (dev->info.cpu_kernels)

@@ -315,7 +315,7 @@ static void tentative__is_orthonormal_and_has_the_vectors(void **state)
     (void)state;
     OK(buffer_upload(device(), sizeof of_node, of_node, &g.of_node));
     OK(buffer_upload(device(), (size_t)N * M * sizeof *B, B, &B_there));
-    OK(kryi_tentative(&g, BLOCK, M, B_there, &T_there, &C_there));
+    OK(kryi_tentative(&g, BLOCK, M, false, B_there, &T_there, &C_there));
     OK(buffer_read(device(), C_there, 0, sizeof C, C));
     OK(kryi_device_csr_download(&T_there, &T));
     for (int64_t i = 0; i < N; i++)

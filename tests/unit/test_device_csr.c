@@ -28,6 +28,126 @@ static void multiply__as_on_the_host(void **state)
     matrix_release(&A);
 }
 
+/* Random entries in blocks, of which about `row` come in each row of blocks, and none in the fourth one. */
+static kryi_csr matrix_of_blocks(int64_t rows, int64_t cols, int tall, int wide, int row)
+{
+    kryi_csr A;
+    int64_t end = 0;
+
+    OK(kryi_csr_create(rows * tall, cols * wide, KRY_F64, rows * cols * tall * wide, &A));
+    bool *there = calloc((size_t)cols, sizeof *there);
+    assert_non_null(there);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < cols; j++) there[j] = i != 3 && random_below(cols) < row;
+        for (int r = 0; r < tall; r++) {
+            for (int64_t j = 0; j < cols * wide; j++) {
+                if (!there[j / wide]) continue;
+                A.col[end] = (int32_t)j;
+                ((double *)A.val)[end++] = random_number(KRY_F64);
+            }
+            A.row_ptr[i * tall + r + 1] = end;
+        }
+    }
+    free(there);
+    return A;
+}
+
+/* The pattern of both, and their numbers, above the diagonal only where they are wanted. */
+static void expect_same(const kryi_device_csr *A, const kryi_device_csr *B, bool lower)
+{
+    kryi_csr a, b;
+
+    OK(kryi_device_csr_download(A, &a));
+    OK(kryi_device_csr_download(B, &b));
+    assert_int_equal(kryi_csr_nnz(&a), kryi_csr_nnz(&b));
+    assert_memory_equal(a.row_ptr, b.row_ptr, (size_t)(a.rows + 1) * sizeof *a.row_ptr);
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t e = a.row_ptr[i]; e < a.row_ptr[i + 1]; e++) {
+            assert_int_equal(a.col[e], b.col[e]);
+            if (!lower || a.col[e] <= i)
+                assert_memory_equal((double *)a.val + e, (double *)b.val + e, sizeof(double));
+        }
+    kryi_csr_release(&a), kryi_csr_release(&b);
+}
+
+/* Products in blocks have the bits of those of single entries, also with new numbers. */
+static void multiply__in_blocks(void **state)
+{
+    static const int sizes[][3] = {
+        { 3, 3, 6 }, { 6, 3, 6 }, { 6, 6, 6 }, { 2, 2, 3 }, { 3, 2, 3 },
+        { 3, 3, 3 }, { 2, 2, 2 }, { 5, 4, 7 }, { 1, 3, 1 }, { 12, 2, 1 }
+    };
+    (void)state;
+    if (acc_type() == KRY_F32) SKIP("no double");
+    for (size_t k = 0; k < 2 * COUNT(sizes); k++) {
+        const int *of = sizes[k / 2];
+        const bool lower = k % 2;
+        const int64_t rows = 40 + random_below(60), inner = 30 + random_below(30);
+        kryi_csr A = matrix_of_blocks(rows, inner, of[0], of[1], 5),
+                 B = matrix_of_blocks(inner, lower ? rows : 70, of[1], of[2], 4);
+        kryi_device_csr a, b, a_blocks, b_blocks, C, want;
+        cl_mem from;
+        OK(kryi_device_csr_upload(device(), &A, &a));
+        OK(kryi_device_csr_upload(device(), &B, &b));
+        OK(kryi_device_csr_convert(&a, KRY_F64, &a_blocks));
+        OK(kryi_device_csr_find_blocks(of[0], of[1], &a_blocks));
+        OK(kryi_device_csr_convert(&b, KRY_F64, &b_blocks));
+        OK(kryi_device_csr_find_blocks(of[1], of[2], &b_blocks));
+        assert_true(a_blocks.tall == of[0] && b_blocks.wide == of[2]);
+        const bool half = lower && of[0] == of[2];
+        OK(kryi_device_csr_product(&a, &b, half, &want));
+        OK(kryi_device_csr_product(&a_blocks, &b_blocks, half, &C));
+        expect_same(&C, &want, half);
+        OK(kryi_device_csr_product_again(&a_blocks, &b_blocks, half, &C));
+        expect_same(&C, &want, half);
+        kryi_device_csr_release(&b);
+        OK(kryi_device_csr_transpose(&a_blocks, &b, &from));
+        assert_true(b.tall == of[1] && b.wide == of[0]);
+        kryi_device_csr_release(&C), kryi_device_csr_release(&want);
+        kryi_device_csr_release(&a), kryi_device_csr_release(&b);
+        kryi_device_csr_release(&a_blocks), kryi_device_csr_release(&b_blocks);
+        buffer_release(device(), &from);
+        kryi_csr_release(&A), kryi_csr_release(&B);
+    }
+}
+
+static void expect_blocks(const kryi_csr *A, int tall, int wide, bool whole)
+{
+    kryi_device_csr a;
+
+    OK(kryi_device_csr_upload(device(), A, &a));
+    OK(kryi_device_csr_find_blocks(tall, wide, &a));
+    assert_int_equal(a.tall, whole ? tall : 0);
+    assert_int_equal(a.wide, whole ? wide : 0);
+    kryi_device_csr_release(&a);
+}
+
+/* One column elsewhere, in one row of a block or in all, is enough. */
+static void blocks__are_whole_or_not_there(void **state)
+{
+    kryi_csr A = matrix_of_blocks(40, 30, 3, 2, 4);
+    const int64_t e = A.row_ptr[3 * 11], width = A.row_ptr[3 * 11 + 1] - e;
+    (void)state;
+    if (acc_type() == KRY_F32) SKIP("no double");
+    expect_blocks(&A, 3, 2, true);
+    expect_blocks(&A, 3, 1, true);
+    expect_blocks(&A, 1, 2, true);
+    expect_blocks(&A, 7, 2, false);
+    expect_blocks(&A, 3, 4, false);
+    if (width) {
+        const int32_t last = A.col[e + width - 1];
+        for (int r = 0; r < 3; r++) {
+            A.col[e + r * width + width - 1] = last + 2;
+            expect_blocks(&A, 3, 2, false);
+            A.col[e + r * width + width - 1] = last;
+        }
+        for (int r = 0; r < 3; r++) A.col[e + r * width + width - 1] = last + 1;
+        expect_blocks(&A, 3, 2, false);
+        expect_blocks(&A, 3, 1, true);
+    }
+    kryi_csr_release(&A);
+}
+
 static void transpose__long_columns(void **state)
 {
     (void)state;
@@ -257,6 +377,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(multiply__as_on_the_host, on_cpu_kernels),
         cmocka_unit_test_setup(multiply__as_on_the_host, on_gpu_kernels),
+        cmocka_unit_test_setup(multiply__in_blocks, on_cpu_kernels),
+        cmocka_unit_test_setup(multiply__in_blocks, on_gpu_kernels),
+        cmocka_unit_test_setup(blocks__are_whole_or_not_there, on_cpu_kernels),
+        cmocka_unit_test_setup(blocks__are_whole_or_not_there, on_gpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_cpu_kernels),
         cmocka_unit_test_setup(transpose__long_columns, on_gpu_kernels),
         FOUR(rows__of_diagonals),
