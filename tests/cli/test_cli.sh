@@ -764,6 +764,14 @@ full && expect 0 '"format": "interleaved"' bench tridiagonal 5x30 --n 1000 --jso
 expect 2 "'5x' is no batch" bench tridiagonal --n 1000 5x
 expect 0 'systems/s' bench systems 3x9
 expect 2 'no small system' bench systems 3x20000
+if "$kry" devices --json | grep -q '"fp64": true'; then
+    expect 0 'result is VALID with' bench hpcg 16 --seconds 0
+    expect 0 'Optimized CG iterations per set": [45][0-9], .*VALID with' bench hpcg 16x24x32 --seconds 0 --json
+fi
+expect 2 '20 points along an axis are no multiple of 8' bench hpcg 20
+expect 2 'hpcg is in double' bench hpcg 16 --precision single
+expect 2 'make no use of the grid' bench hpcg 16 --format dia
+expect 2 'systems takes no --seconds' bench systems 3x9 --seconds 1
 expect 2 'tridiagonal takes no matrix' bench tridiagonal --problem poisson2d:4
 expect 0 '"name": "spmv", .*"requested": "csr"' bench spmv --n 1000 --problem poisson2d:16 --format csr \
     --json --svg "$dir/bars.svg"

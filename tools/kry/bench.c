@@ -195,7 +195,9 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 /* ---- the command ------------------------------------------------------------------ */
 
-#define NAMES "stream, spmv, spgemm, setup, stencil, cg, solve, kernels, mtx, tridiagonal, systems"
+#define NAMES                                                                               \
+    "stream, spmv, spgemm, setup, stencil, cg, solve, kernels, mtx, tridiagonal, systems, " \
+    "hpcg"
 
 static const struct benchmark {
     const char *name;
@@ -210,6 +212,7 @@ static const struct benchmark {
     bool words;                 /* takes words of its own */
     bool columns;               /* takes --columns */
     bool ranks;                 /* runs on several */
+    bool lasts;                 /* takes --seconds */
 } benchmarks[] = {
     { "stream", bench_stream, .device = true },
     { "spmv", bench_spmv, true, true, true, .format = true, .table = true, .columns = true },
@@ -225,6 +228,7 @@ static const struct benchmark {
     { "mtx", bench_mtx, .device = false },
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
     { "systems", bench_systems, true, true, .words = true },
+    { "hpcg", bench_hpcg, .device = true, .format = true, .words = true, .lasts = true },
 };
 
 static kry_status find_benchmark(const options *o, const struct benchmark **found)
@@ -253,6 +257,7 @@ static kry_status find_benchmark(const options *o, const struct benchmark **foun
           "%d ranks; of the benchmarks only cg runs on several", ranks_count());
     CHECK(ranks_count() == 1 || (!o->reproducible && !o->html), KRY_ERR_UNSUPPORTED,
           "--reproducible and --html are for one process, and these are %d ranks", ranks_count());
+    CHECK(f->lasts || !o->seconds, KRY_ERR_PARSE, "%s takes no --seconds", word);
     CHECK(f->counts || !o->maxit, KRY_ERR_PARSE, "%s takes no --maxit", word);
 done:
     return st;

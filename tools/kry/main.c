@@ -79,11 +79,10 @@ static const command commands[] = {
       "  kry devices --json\n",
       NULL, devices_run },
     { "bench",
-      "stream|spmv|spgemm|setup|stencil|cg|solve|kernels|mtx|tridiagonal|systems [FILE...] "
-      "[--problem "
-      "SPEC]... "
-      "[options]",
-      "Measure the device: vectors, products, iterations, kernels, files, many systems.", FOR_BENCH,
+      "stream|spmv|spgemm|setup|stencil|cg|solve|kernels|mtx|tridiagonal|systems|hpcg [FILE...] "
+      "[--problem SPEC]... [options]",
+      "Measure the device: vectors, products, iterations, kernels, files, many systems, HPCG.",
+      FOR_BENCH,
       "  kry bench stream\n"
       "  kry bench spmv A.mtx --problem poisson3d:64 --json\n",
       "fraction_of_copy compares with the copy bandwidth measured in the same run.\n\n" PROBLEMS,

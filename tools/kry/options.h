@@ -16,7 +16,7 @@ typedef struct options {
         *solver[MAX_SOLVER_WORDS]; /* values of kry_solver_word(0), kry_solver_word(1), ... */
     const char *rhs, *precision, *format, *device, *outer, *block_size, *blocks, *coordinates,
         *duplicates;
-    const char *maxit, *seed, *n, *max_n, *columns;
+    const char *maxit, *seconds, *seed, *n, *max_n, *columns;
     const char *out, *plot, *svg, *solution, *html, *mass, *constraints, *sigma, *eigen_method;
     int argc; /* the words of the command line behind the program's name, for pages */
     const char *const *argv;

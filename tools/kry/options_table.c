@@ -59,6 +59,8 @@ static const option table[] = {
       "write the coordinates of the nodes too" },
     { "maxit", 0, WHOLE, AT(maxit), FOR_BENCH, ABOUT_STOPPING, "N", false,
       "iterations of the solve (kernels; default 50)" },
+    { "seconds", 0, WHOLE, AT(seconds), FOR_BENCH, ABOUT_STOPPING, "S", false,
+      "how long the timed part takes (hpcg; default 60)" },
     { "seed", 0, WHOLE, AT(seed), FOR_ALL & ~(FOR_DEVICES | FOR_KERNELS), ABOUT_EXPERT, "S", false,
       "for everything random (default 1)" },
     { "n", 0, WHOLE, AT(n), FOR_BENCH, ABOUT_SYSTEM, "N", false,
