@@ -766,6 +766,7 @@ expect 0 'systems/s' bench systems 3x9
 expect 2 'no small system' bench systems 3x20000
 if "$kry" devices --json | grep -q '"fp64": true'; then
     expect 0 'result is VALID with' bench hpcg 16 --seconds 0
+    expect 0 'FOM_Solve: nnz_AP [*] iterations' bench amg2023 12
     expect 0 'Optimized CG iterations per set": [45][0-9], .*VALID with' bench hpcg 16x24x32 --seconds 0 --json
 fi
 expect 2 '20 points along an axis are no multiple of 8' bench hpcg 20

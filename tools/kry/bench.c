@@ -197,7 +197,7 @@ const char *const *bench_grids(const bench *b, size_t *count)
 
 #define NAMES                                                                               \
     "stream, spmv, spgemm, setup, stencil, cg, solve, kernels, mtx, tridiagonal, systems, " \
-    "hpcg"
+    "hpcg, amg2023"
 
 static const struct benchmark {
     const char *name;
@@ -229,6 +229,7 @@ static const struct benchmark {
     { "tridiagonal", bench_tridiagonal, true, true, .words = true },
     { "systems", bench_systems, true, true, .words = true },
     { "hpcg", bench_hpcg, .device = true, .format = true, .words = true, .lasts = true },
+    { "amg2023", bench_amg2023, .device = true, .format = true, .words = true },
 };
 
 static kry_status find_benchmark(const options *o, const struct benchmark **found)

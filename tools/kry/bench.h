@@ -67,6 +67,7 @@ kry_status bench_mtx(bench *b);
 kry_status bench_tridiagonal(bench *b);
 kry_status bench_systems(bench *b);
 kry_status bench_hpcg(bench *b);
+kry_status bench_amg2023(bench *b);
 /* How many systems of how many rows the word "4096x2048" means. */
 kry_status bench_batch_of(const char *word, int64_t *systems, int64_t *n);
 

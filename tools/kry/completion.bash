@@ -29,7 +29,7 @@ _kry()
     elif [ "$COMP_CWORD" -eq 2 ] && [ "$command" = kernels ]; then
         words=$(_kry_help kernels --json | sed 's/^{"kernel": "\([^"]*\)", "file": "[a-z]*.\([^"]*\)[.]cl".*/\1 \2/')
     elif [ "$COMP_CWORD" -eq 2 ]; then # kry bench stream|..., kry reproduce wang|...
-        words=$(_kry_help help "$command" | sed -n '1s/^kry [a-z]* \([a-z]*|[a-z|]*\) .*/\1/p' | tr '|' ' ')
+        words=$(_kry_help help "$command" | sed -n '1s/^kry [a-z]* \([a-z0-9]*|[a-z0-9|]*\) .*/\1/p' | tr '|' ' ')
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }

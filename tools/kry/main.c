@@ -79,9 +79,11 @@ static const command commands[] = {
       "  kry devices --json\n",
       NULL, devices_run },
     { "bench",
-      "stream|spmv|spgemm|setup|stencil|cg|solve|kernels|mtx|tridiagonal|systems|hpcg [FILE...] "
+      "stream|spmv|spgemm|setup|stencil|cg|solve|kernels|mtx|tridiagonal|systems|hpcg|amg2023 "
+      "[FILE...] "
       "[--problem SPEC]... [options]",
-      "Measure the device: vectors, products, iterations, kernels, files, many systems, HPCG.",
+      "Measure the device: vectors, products, iterations, kernels, files, many systems, HPCG, "
+      "AMG2023.",
       FOR_BENCH,
       "  kry bench stream\n"
       "  kry bench spmv A.mtx --problem poisson3d:64 --json\n",
