@@ -153,7 +153,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_pcg_create(const kry_op *A, const kry_pcg_
 /*
  * A solver by any Krylov method, with a preconditioner of the caller's
  *
- *   method  "cg", "pipe-cg", "block-cg", "cr", "minres", "richardson"; for any square A "direct", "bicgstab", "gmres", "fgmres", "idr", "tfqmr", with or without
+ *   method  "cg", "pipe-cg", "block-cg", "cr", "minres"; for any square A "richardson", "direct", "bicgstab", "gmres", "fgmres", "idr", "tfqmr", with or without
  *           a number behind it, "gmres:60": docs/command-line.md lists them
  *           For A of any shape and rank "lsqr", "lsmr": the x of the least ||b - A x||; b has A's rows, x its columns
  *   params  NULL: the defaults. What M has to be, and whether there is deflation, depends on the method: for

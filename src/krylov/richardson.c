@@ -77,11 +77,11 @@ done:
     return st;
 }
 
-#define METHOD(name)                                                                             \
+#define METHOD(name, which)                                                                      \
     {                                                                                            \
         .kind = name, .who = "kry_solver_create", .flexible = KRY_FLEXIBLE, .minds_scale = true, \
-        .tests_on_host = true, .size = sizeof(richardson), .create = richardson_create,          \
-        .cycle = richardson_cycle                                                                \
+        .tests_on_host = true, .takes = which, .size = sizeof(richardson),                       \
+        .create = richardson_create, .cycle = richardson_cycle                                   \
     }
-const kryi_method kryi_richardson_method = METHOD("richardson");
-const kryi_method kryi_fmg_method = METHOD("fmg");
+const kryi_method kryi_richardson_method = METHOD("richardson", KRY_TAKES_ANY);
+const kryi_method kryi_fmg_method = METHOD("fmg", KRY_TAKES_SYMMETRIC);
