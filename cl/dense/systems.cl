@@ -30,17 +30,19 @@ enum { GUESS = 1, JACOBI = 2 };                                     // bits of `
 #define ROOM
 #define TAKE_ROOM
 #else
-#define ROOM      , local ACC2 *room, local int *flag
-#define TAKE_ROOM me.room = room + 2 * me.slot * sub, me.flag = flag;
+#define ROOM      , local ACC2 *room, local int *flags_of_group
+#define TAKE_ROOM                                                    \
+    me.room = room + 2 * me.slot * sub, me.flag = flags_of_group;    \
+    if (get_local_id(0) == 0) me.flag[0] = 0;
 #endif
 
 typedef struct place {
     int lane, sub, slot; // slot: which system of the group
     int at_once;         // systems of a group
 #ifndef KRY_CPU
-    int turn;
+    int turn, next;   // of the rooms of sums, and of the flags
     local ACC2 *room; // 2 sub
-    local int *flag;
+    local int *flag;  // 3
 #endif
 } place;
 
@@ -92,7 +94,7 @@ INLINED void take_place(place *me, int sub)
 #ifdef KRY_CPU
     me->lane = me->slot = 0, me->sub = me->at_once = 1;
 #else
-    me->sub = sub, me->turn = 0;
+    me->sub = sub, me->turn = me->next = 0;
     me->lane = (int)get_local_id(0) % sub, me->slot = (int)get_local_id(0) / sub;
     me->at_once = (int)get_local_size(0) / sub;
 #endif
@@ -165,17 +167,18 @@ INLINED ACC2 best(place *me, ACC2 candidate)
 #endif
 }
 
-// Whether a system of the group has not ended.
-INLINED int any(const place *me, int active)
+// Whether a system of the group has not ended; what was written before is there for the others. Three flags take turns: one is set
+// and read, while the next one is cleared, which was read before the barrier of the last call. The first call comes
+// behind a barrier.
+INLINED int any(place *me, int active)
 {
 #ifndef KRY_CPU
-    if (me->at_once > 1) {
-        if (get_local_id(0) == 0) *me->flag = 0;
-        BARRIER();
-        if (active) *me->flag = 1;
-        BARRIER();
-        active = *me->flag;
-    }
+    local int *flag = me->flag + me->next;
+    me->next = (me->next + 1) % 3;
+    if (get_local_id(0) == 0) me->flag[me->next] = 0;
+    if (active) *flag = 1;
+    BARRIER();
+    active = *flag;
 #endif
     return active;
 }
@@ -307,7 +310,6 @@ kernel void systems_cg(BATCH)
         begin_iteration(&c, &me, &A, rtol, here, flags, y, u, d);
         while (any(&me, c.active)) {
             share = 0;
-            BARRIER();
             if (c.active) EACH_ROW(i)
                 {
                     q[i] = row_times(&A, y, i);
@@ -381,7 +383,6 @@ kernel void systems_bicgstab(BATCH)
         begin_iteration(&c, &me, &A, rtol, here, flags, y, u, d);
         while (any(&me, c.active)) {
             share = 0;
-            BARRIER();
             if (c.active) EACH_ROW(i)
                 {
                     const ACC q_i = q[i] = row_times(&A, y, i);

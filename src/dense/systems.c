@@ -190,7 +190,7 @@ static size_t panel_bytes(const kry_systems *B, int panel)
     return (size_t)B->n * ((size_t)(panel + 1) * kry_type_size(B->type) + 2 * sizeof(cl_int));
 }
 
-/* Bytes of local memory of a group, with two sums for each work-item and a flag. */
+/* Bytes of local memory of a group, with two sums for each work-item and three flags. */
 static int64_t local_bytes(const kry_systems *B, const shape *s)
 {
     const int64_t sums = 4 * (int64_t)kryi_acc_size(B->dev) * s->sub * s->at_once,
@@ -342,8 +342,8 @@ static kry_status launch(const call *c)
         ARG(B->residuals),
         s.on_chip ? (kry_arg){ each, NULL } : (kry_arg)ARG(B->work),
         ARG(s.words),
-        { 4 * kryi_acc_size(B->dev) * items, NULL }, /* GPUs: sums of work-items, and a flag */
-        { sizeof(cl_int), NULL },
+        { 4 * kryi_acc_size(B->dev) * items, NULL }, /* GPUs: sums of work-items, and flags */
+        { 3 * sizeof(cl_int), NULL },
         { panel_bytes(B, s.panel), NULL },
     };
     const size_t unused = B->dev->info.cpu_kernels ? 3 : s.panel ? 0 : 1;
