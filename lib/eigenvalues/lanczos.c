@@ -310,14 +310,17 @@ static double sum_of_ranks(const lanczos *L)
     return sum;
 }
 
-/* Whether the best pair beside the wanted ones is seen to lie behind them. */
+/* Whether the best pair beside the wanted ones is seen to lie behind them, or with the last of them. Its theta is off by no more
+ * than the part outside, and by the square of it over the distance from the rest of the spectrum (Kato and Temple). */
 static bool is_apart(const lanczos *L)
 {
     const int k = L->E->wanted;
-    const double gap =
-        fabs(rank_of(L, L->theta[L->order[k]]) - rank_of(L, L->theta[L->order[k - 1]]));
+    const double rank = rank_of(L, L->theta[L->order[k]]),
+                 before = rank - rank_of(L, L->theta[L->order[k - 1]]),
+                 behind = k + 1 < L->size ? rank_of(L, L->theta[L->order[k + 1]]) - rank : 0,
+                 part = part_outside(L, k);
 
-    return part_outside(L, k) < gap / 10 || estimate(L, k) <= L->demand;
+    return part * part < fmax(part, behind) * fmax(before / 10, L->E->rtol * L->scale);
 }
 
 /* The wanted estimates meet the demand. *done: that is a success. */
