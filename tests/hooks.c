@@ -25,6 +25,7 @@ bool kryi_test_keep_buffers;
 bool kryi_test_poison;
 int kryi_test_abort_at = -1;
 int kryi_test_stale_messages;
+bool kryi_test_groups_wait;
 
 bool kryi_test_fails(void)
 {

@@ -119,6 +119,13 @@ kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
 
 // ---- P'A P ----
 
+// What inner loops read does not depend on what they read before: GPUs wait once for all of it.
+#ifdef KRY_CPU
+#define AT_ONCE ROLLED_ENDS
+#else
+#define AT_ONCE UNROLLED
+#endif
+
 enum { NOWHERE = 9 };
 
 // How far from coarse point I the fine point is that lies `s` from coarse point I + d, in steps on the fine
@@ -149,8 +156,8 @@ INLINED void column(const fine_grid *A, const transfer *P, int oz, const point *
                 const int dz = oz - sz;
                 if (abs(dz) > DZ || i.x < 0 || i.y < 0 || i.z < 0) continue;
                 const number p = from_own_point(P, w, sx, sy, sz, j, f->many);
-                ROLLED_ENDS for (int dy = -1; dy <= 1; dy++)
-                    ROLLED_ENDS for (int dx = -1; dx <= 1; dx++)
+                AT_ONCE for (int dy = -1; dy <= 1; dy++)
+                    AT_ONCE for (int dx = -1; dx <= 1; dx++)
                         t[12 + sx + dx + 5 * (sy + dy)] += p * entry(A, &i, dx, dy, dz);
             }
 }
@@ -177,10 +184,10 @@ INLINED void galerkin(const fine_grid *A, const transfer *P, const point *q, glo
             const int to = (HAS_COARSE_ENDS ? column_of(to_x, P->cx) : to_x) + P->cx * (to_y + P->cy * to_z);
             ROLLED_ENDS for (int sz = -P->by_z; sz <= P->by_z; sz++) {
                 if (steps(P->by_z, touch_a, dz, sz) != oz) continue;
-                ROLLED_ENDS for (int sy = -P->by_y; sy <= P->by_y; sy++) {
+                AT_ONCE for (int sy = -P->by_y; sy <= P->by_y; sy++) {
                     const int oy = steps(P->by_y, dy < 0 ? touch_s : touch_n, dy, sy);
                     if (oy == NOWHERE) continue;
-                    ROLLED_ENDS for (int sx = -P->by_x; sx <= P->by_x; sx++) {
+                    AT_ONCE for (int sx = -P->by_x; sx <= P->by_x; sx++) {
                         const int ox = steps(P->by_x, dx < 0 ? touch_w : touch_e, dx, sx);
                         if (ox == NOWHERE) continue;
                         sum[k] += t[12 + ox + 5 * oy] * from_own_point(P, w, sx, sy, sz, to, q->many);

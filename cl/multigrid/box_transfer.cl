@@ -98,10 +98,13 @@ kernel void box_restrict(TRANSFER_PARAMS)
         coarse_point p;
         SUM sum = 0;
         take_coarse_point(&P, (int)j, &p);
-        for (int dz = -CZ; dz <= CZ; dz++)
-            for (int dy = -CY; dy <= CY; dy++) {
-                const int fy = beside(p.y << CY, dy, ny, wraps & 2), fz = beside(p.z << CZ, dz, nz, wraps & 4);
-                if (fy >= 0 && fz >= 0) sum = add_share(&P, w, p.x, p.j, x + nx * (fy + ny * fz), dy, dz, sum);
+        // where there is no row the weights are 0
+        UNROLLED for (int dz = -CZ; dz <= CZ; dz++)
+            UNROLLED for (int dy = -CY; dy <= CY; dy++)
+            {
+                const int fy = max(beside(p.y << CY, dy, ny, wraps & 2), 0);
+                const int fz = max(beside(p.z << CZ, dz, nz, wraps & 4), 0);
+                sum = add_share(&P, w, p.x, p.j, x + nx * (fy + ny * fz), dy, dz, sum);
             }
         put_scaled(by, sum, old, y, y, p.j);
     }
@@ -117,14 +120,18 @@ kernel void box_prolong(TRANSFER_PARAMS)
     FOR_EACH(j, work)
     {
         coarse_point p;
+        SUM even[4], odd[4];
         take_coarse_point(&P, (int)j, &p);
-        for (int odd_z = 0; odd_z <= CZ; odd_z++)
-            for (int odd_y = 0; odd_y <= CY; odd_y++) {
-                const int fy = (p.y << CY) + odd_y, fz = (p.z << CZ) + odd_z;
-                if (fy >= ny || fz >= nz) continue;
+        UNROLLED for (int odd_z = 0; odd_z <= CZ; odd_z++)
+            UNROLLED for (int odd_y = 0; odd_y <= CY; odd_y++)
+                even[odd_y + 2 * odd_z] =
+                    correction(&P, w, p.x, p.y, p.z, odd_y, odd_z, x, &odd[odd_y + 2 * odd_z]);
+        UNROLLED for (int odd_z = 0; odd_z <= CZ; odd_z++)
+            UNROLLED for (int odd_y = 0; odd_y <= CY; odd_y++)
+            {
+                const int fy = (p.y << CY) + odd_y, fz = (p.z << CZ) + odd_z, q = odd_y + 2 * odd_z;
                 global REAL *row = y + nx * (fy + ny * fz);
-                SUM odd, even = correction(&P, w, p.x, p.y, p.z, odd_y, odd_z, x, &odd);
-                put_pair(&P, p.x, by, even, odd, old, row, row);
+                if (fy < ny && fz < nz) put_pair(&P, p.x, by, even[q], odd[q], old, row, row);
             }
     }
 }

@@ -32,6 +32,9 @@ bool kryi_test_aborts(void); /* whether this launch is the one */
 /* So many messages of a probe count as stale, beside those that are. */
 extern int kryi_test_stale_messages;
 
+/* Groups wait for each other in a cycle's coarser levels on CPUs, too. */
+extern bool kryi_test_groups_wait;
+
 /* Messages of so many bytes count as large between processes of one machine. 0: as always. */
 extern int kryi_test_large;
 
@@ -46,6 +49,7 @@ extern bool kryi_test_keep_pocl;
 #define kryi_test_poison         false
 #define kryi_test_aborts()       false
 #define kryi_test_stale_messages 0
+#define kryi_test_groups_wait    false
 #define kryi_test_large          0
 #define kryi_test_parts          0
 #define kryi_test_keep_pocl      false

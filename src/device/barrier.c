@@ -62,7 +62,8 @@ static kry_status reset(kryi_barrier *b, int groups)
 
 static kry_status check_groups(const kryi_barrier *b, int groups)
 {
-    if (groups > 0 && groups <= b->groups) return KRY_OK;
+    if (groups == 1 || (groups > 0 && groups <= b->groups))
+        return KRY_OK; /* one waits for nobody */
     return kry_fail(KRY_ERR_UNSUPPORTED, "kernel %s: %d groups cannot wait for each other, %d can",
                     b->kernel->name, groups, b->groups);
 }
@@ -73,7 +74,7 @@ kry_status kryi_barrier_launch_next(kryi_barrier *b, int groups, kry_arg *args, 
     kry_status st = KRY_OK;
 
     TRY(check_groups(b, groups));
-    if (kryi_test_aborts())
+    if (groups > 1 && kryi_test_aborts())
         TRY(kryi_buffer_write_later(b->dev, b->control, CONTROL_ARRIVED * sizeof(cl_int),
                                     sizeof aborted, &aborted));
     args[0] = (kry_arg)ARG(b->control);

@@ -20,11 +20,12 @@ void kryi_box_passes_release(kryi_box_passes **p);
 
 typedef struct kryi_box_tail kryi_box_tail;
 /* A tail of H, whose coarser levels are boxes, without their numbers. *out NULL: there is none, because no level
- * but the coarsest is small enough for a single group, the coarsest has no dense inverse, the cycle is no V or
- * the device has no kernel for it. H has to outlive it. */
+ * but the coarsest is small enough, the coarsest has no dense inverse, the cycle is no V or the device has no kernel for
+ * it. H has to outlive it. Waits. */
 kry_status kryi_box_tail_create(const kryi_hierarchy *H, kryi_box_tail **out);
 void kryi_box_tail_release(kryi_box_tail **t);
-/* *tail := t, with the numbers that the levels have now. Waits. */
-kry_status kryi_box_tail_settle(kryi_box_tail *t, kryi_tail *tail);
+/* *tail := *t, with the numbers that the levels have now; the first time, or with what the last time has set. If its groups
+ * have waited in vain meanwhile, another one takes the place of *t, or NULL. Takes a *t of NULL. Waits. */
+kry_status kryi_box_tail_settle(kryi_box_tail **t, kryi_tail *tail);
 
 #endif

@@ -1,16 +1,23 @@
 /*
- * box_tail.c - the coarsest levels of a grid in one launch: levels so small that a launch takes longer than what it does. One
- * group goes through all of them, down to the coarsest and up again. Kernel: cl/multigrid/box_tail.cl.
+ * box_tail.c - the coarser levels of a grid in one launch: levels so small that a launch takes longer than what it does. Groups
+ * that wait for each other go through all of them, down to the coarsest and up again, and one group alone through the smallest.
+ * Kernel: cl/multigrid/box_tail.cl.
+ *
+ * Fails  if groups waited in vain, because something else held the device. A second launch, of one group, looks whether they
+ *        did, and then does the work; from the next update on one group does the smallest levels alone, and launches the others
  */
+#include "base/hooks.h"
+#include "device/barrier.h"
 #include "mg/box_passes.h"
 #include "multigrid/box.h"
 #include "multigrid/cycle.h"
 #include "multigrid/smoother.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Unknowns of its largest level and of the coarsest; work-items. */
-enum { MOST = 1024, MOST_DENSE = 1024, GROUP = 512 };
+/* Unknowns of the largest level of one group, of the largest one of all groups, and of the coarsest; work-items. */
+enum { MOST_ALONE = 1024, MOST_TOGETHER = 1 << 18, MOST_DENSE = 1024, GROUP = 512 };
 
 /* Words of a level in the plan, as in cl/multigrid/box_tail.cl. */
 enum {
@@ -24,20 +31,26 @@ enum {
     PLAN_B,
     PLAN_X,
     PLAN_OTHER,
-    PLAN_WORDS
+    PLAN_WORDS,
+    MOST_LEVELS = 24
 };
+
+enum { TAIL_ARGS = 15 };
 
 struct kryi_box_tail {
     const kryi_hierarchy *H; /* borrowed */
     kry_device *dev;         /* borrowed */
     kry_type type;
     int from, levels, size; /* work-items */
+    int alone;              /* the level of these from which on one group does them */
+    int groups;             /* that do those before together */
     kryi_kernel *kernel;
-    cl_int *plan;   /* PLAN_WORDS for each level */
-    int64_t count;  /* of numbers */
-    cl_mem table;   /* owned: the plan on the device */
-    cl_mem numbers; /* owned: stencils, weights and steps */
-    cl_mem room;    /* owned: three vectors for each level */
+    kryi_barrier *barrier; /* owned */
+    cl_int *plan;          /* PLAN_WORDS for each level */
+    int64_t count;         /* of numbers */
+    cl_mem table;          /* owned: the plan on the device */
+    cl_mem numbers;        /* owned: stencils, weights and steps */
+    cl_mem room;           /* owned: three vectors for each level */
 };
 
 static const kryi_level *level_of(const kryi_box_tail *t, int l)
@@ -56,6 +69,7 @@ void kryi_box_tail_release(kryi_box_tail **address)
     kryi_box_tail *t = *address;
     *address = NULL;
     if (!t) return;
+    kryi_barrier_release(&t->barrier);
     kryi_buffer_release(t->dev, &t->room);
     kryi_buffer_release(t->dev, &t->numbers);
     kryi_buffer_release(t->dev, &t->table);
@@ -65,20 +79,37 @@ void kryi_box_tail_release(kryi_box_tail **address)
 
 /* ---- set-up -------------------------------------------------------------------------------------- */
 
-/* The first level below the finest that one group can take; the coarsest: there is none. */
-static int first_small(const kryi_hierarchy *H)
+/* The first level below the finest of so few unknowns; the coarsest: there is none. */
+static int first_small(const kryi_hierarchy *H, int64_t most)
 {
     int i = 1;
-    while (i < H->count - 1 && H->rung[i].level.A->shape.rows > MOST) i++;
+    while (i < H->count - 1 && H->rung[i].level.A->shape.rows > most) i++;
     return i;
 }
 
-static bool suits(const kryi_hierarchy *H, int from)
+/* The first level that groups do together. There is none on CPUs, whose threads may wait for each other for long, nor in the
+ * plane, where a level by tiles has two launches, and by groups that wait takes 1.3 times as long (H200). */
+static int first_together(const kryi_hierarchy *H, int alone)
+{
+    const kry_device *dev = H->rung[0].level.A->dev;
+    int i = first_small(H, MOST_TOGETHER);
+
+    if (kryi_box_of(H->rung[alone].level.A)->grid.axes == 2) return alone;
+    if (!dev->info.gpu && !kryi_test_groups_wait) return alone;
+    for (; i < alone; i++) {
+        const kryi_box *A = kryi_box_of(H->rung[i].level.A);
+        if (A->slots == A->half)
+            break; /* in flux form large levels miss what the kernel does not read */
+    }
+    return i;
+}
+
+static bool suits(const kryi_hierarchy *H)
 {
     const kry_op *A = H->rung[0].level.A;
     const kryi_dense_inverse *inverse = H->coarse ? kryi_coarse_inverse(H->coarse) : NULL;
-    return !A->dev->info.cpu_kernels && H->cycle.shape == KRY_CYCLE_V &&
-           kryi_smoother_steps(&H->cycle) && from < H->count - 1 && inverse &&
+    return !A->dev->info.cpu_kernels && H->cycle.shape == KRY_CYCLE_V && H->count > 2 &&
+           H->count <= MOST_LEVELS && kryi_smoother_steps(&H->cycle) && inverse &&
            inverse->k <= MOST_DENSE;
 }
 
@@ -115,9 +146,45 @@ static kry_status get_kernel(kryi_box_tail *t)
     char defines[96];
 
     for (t->size = GROUP; t->size > t->dev->info.max_group;) t->size /= 2;
-    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DUNIFORM -DGROUP=%d", axes, t->size);
+    snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1 -DUNIFORM -DGROUP=%d%s", axes, t->size,
+             t->alone > 0 ? " -DTOGETHER" : "");
     TRY(kryi_kernel_get(t->dev, "box_tail", t->type, defines, "box_tail", &t->kernel));
     TRY(kryi_kernel_check_size(t->dev, t->kernel, t->size));
+done:
+    return st;
+}
+
+/* The arguments of the kernel; args[0] is the barrier's. */
+typedef struct tail_call {
+    cl_int again, alone, levels, count, k, stride;
+    kry_arg args[TAIL_ARGS];
+} tail_call;
+
+static void set_args(const kryi_box_tail *t, tail_call *c, const kry_vec *b, const kry_vec *x)
+{
+    const kryi_dense_inverse *inverse = kryi_coarse_inverse(t->H->coarse);
+    c->alone = t->alone, c->levels = t->levels, c->count = sweeps_of(t, 0)->count;
+    c->k = (cl_int)inverse->k, c->stride = (cl_int)kryi_dense_inverse_stride(inverse);
+    const kry_arg args[TAIL_ARGS] = { [1] = ARG(c->again), ARG(c->alone), ARG(c->levels),
+                                      ARG(c->count),       ARG(t->table), ARG(t->numbers),
+                                      ARG(t->room),        ARG(c->k),     ARG(c->stride),
+                                      ARG(inverse->G),     ARG_VEC(b),    ARG_VEC(x) };
+    memcpy(c->args, args, sizeof args);
+}
+
+/* How many groups can wait for each other, as many as there are points for. */
+static kry_status count_groups(kryi_box_tail *t)
+{
+    kry_status st = KRY_OK;
+    const kry_vec none = { .buffer = t->room };
+    const int64_t wanted = (level_of(t, 0)->A->shape.rows + t->size - 1) / t->size;
+    tail_call c = { 0 };
+
+    set_args(t, &c, &none, &none);
+    TRY(kryi_barrier_create(t->dev, t->kernel, t->size, c.args, TAIL_ARGS, &t->barrier));
+    t->groups = kryi_barrier_groups(t->barrier);
+    if (t->groups > t->dev->info.compute_units) t->groups = t->dev->info.compute_units;
+    if (t->groups > wanted) t->groups = (int)wanted;
 done:
     return st;
 }
@@ -135,33 +202,49 @@ static kry_status make(kryi_box_tail *t)
                            &t->table));
     TRY(kryi_buffer_create(t->dev, (size_t)t->count * word, &t->numbers));
     TRY(kryi_buffer_create(t->dev, (size_t)room * word, &t->room));
+    if (t->alone > 0) TRY(count_groups(t));
 done:
+    return st;
+}
+
+/* *out: NULL if the device does not do these levels so, or not by several groups where these are wanted. */
+static kry_status create_from(const kryi_hierarchy *H, int from, int alone, kryi_box_tail **out)
+{
+    kry_status st = KRY_OK;
+    kryi_box_tail *t = NULL;
+
+    *out = NULL;
+    TRY(kryi_alloc(1, sizeof *t, &t));
+    const kry_op *A = H->rung[from].level.A;
+    *t = (kryi_box_tail){ .H = H,
+                          .dev = A->dev,
+                          .type = A->shape.type,
+                          .from = from,
+                          .alone = alone - from,
+                          .levels = H->count - from };
+    st = make(t);
+    if (st == KRY_ERR_UNSUPPORTED) {
+        st = KRY_OK;
+        goto done;
+    }
+    if (st < 0 || (t->barrier && t->groups < 2)) goto done;
+    *out = t;
+    t = NULL;
+done:
+    kryi_box_tail_release(&t);
     return st;
 }
 
 kry_status kryi_box_tail_create(const kryi_hierarchy *H, kryi_box_tail **out)
 {
     kry_status st = KRY_OK;
-    kryi_box_tail *t = NULL;
-    const int from = first_small(H);
 
     *out = NULL;
-    if (!suits(H, from)) return KRY_OK;
-    TRY(kryi_alloc(1, sizeof *t, &t));
-    const kry_op *A = H->rung[from].level.A;
-    *t = (kryi_box_tail){
-        .H = H, .dev = A->dev, .type = A->shape.type, .from = from, .levels = H->count - from
-    };
-    st = make(t);
-    if (st == KRY_ERR_UNSUPPORTED) {
-        st = KRY_OK;
-        goto done;
-    }
-    if (st < 0) goto done;
-    *out = t;
-    t = NULL;
+    if (!suits(H)) return KRY_OK;
+    const int alone = first_small(H, MOST_ALONE), from = first_together(H, alone);
+    if (from < alone) TRY(create_from(H, from, alone, out));
+    if (!*out && alone < H->count - 1) TRY(create_from(H, alone, alone, out));
 done:
-    kryi_box_tail_release(&t);
     return st;
 }
 
@@ -206,19 +289,43 @@ done:
 /* For kryi_tail. */
 static kry_status run_tail(void *self, const kry_vec *b, kry_vec *x)
 {
+    kry_status st = KRY_OK;
     const kryi_box_tail *t = self;
-    const kryi_dense_inverse *inverse = kryi_coarse_inverse(t->H->coarse);
-    const cl_int levels = t->levels, count = sweeps_of(t, 0)->count, k = (cl_int)inverse->k;
-    const cl_int stride = (cl_int)kryi_dense_inverse_stride(inverse);
-    const kry_arg args[] = { ARG(levels),  ARG(count), ARG(t->table), ARG(t->numbers),
-                             ARG(t->room), ARG(k),     ARG(stride),   ARG(inverse->G),
-                             ARG_VEC(b),   ARG_VEC(x) };
-    return kryi_launch_range(t->dev, t->kernel, (kryi_range){ 1, .size = t->size }, args,
-                             COUNT(args));
+    tail_call c = { 0 };
+
+    set_args(t, &c, b, x);
+    if (!t->barrier) { /* one group, which reads no control buffer */
+        c.args[0] = (kry_arg)ARG(t->table);
+        return kryi_launch_range(t->dev, t->kernel, (kryi_range){ 1, .size = t->size }, c.args,
+                                 TAIL_ARGS);
+    }
+    TRY(kryi_barrier_launch_next(t->barrier, t->groups, c.args, TAIL_ARGS));
+    c.again = 1;
+    TRY(kryi_barrier_launch_next(t->barrier, 1, c.args, TAIL_ARGS));
+done:
+    return st;
 }
 
-kry_status kryi_box_tail_settle(kryi_box_tail *t, kryi_tail *tail)
+kry_status kryi_box_tail_settle(kryi_box_tail **address, kryi_tail *tail)
 {
+    kry_status st = KRY_OK;
+    bool finished = true;
+    kryi_box_tail *t = *address;
+
+    if (!t) return KRY_OK;
+    if (tail->self == t && t->barrier) TRY(kryi_barrier_series_finished(t->barrier, &finished));
+    if (!finished) { /* groups waited in vain */
+        const kryi_hierarchy *H = t->H;
+        const int alone = t->from + t->alone;
+        *tail = (kryi_tail){ 0 };
+        kryi_box_tail_release(address);
+        if (alone < H->count - 1) TRY(create_from(H, alone, alone, address));
+        t = *address;
+    }
+    if (!t) return KRY_OK;
+    if (t->barrier) TRY(kryi_barrier_begin_series(t->barrier));
+    TRY(fill(t));
     *tail = (kryi_tail){ t->from, run_tail, t };
-    return fill(t);
+done:
+    return st;
 }

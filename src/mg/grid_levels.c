@@ -861,7 +861,7 @@ static kry_status grids_settle(kryi_hierarchy *H, void *self, kryi_tail *tail)
         return KRY_OK;
     }
     if (!L->tail) TRY(kryi_box_tail_create(H, &L->tail));
-    if (L->tail) TRY(kryi_box_tail_settle(L->tail, tail));
+    TRY(kryi_box_tail_settle(&L->tail, tail));
 done:
     return st;
 }

@@ -11,6 +11,7 @@
 /* What a hierarchy has to be for a test to be one. */
 typedef struct expected {
     bool tail;   /* the coarser levels are one launch */
+    bool first;  /* that begins with the level below the finest until groups wait in vain */
     bool uneven; /* the coarsest level's rows are not all alike in their middle */
     bool summed; /* in double: a launch of its own makes the sums of groups fewer */
 } expected;
@@ -20,6 +21,7 @@ static void check_levels(const kryi_hierarchy *H, const expected *e)
     const kryi_box *last = kryi_box_of(H->rung[H->count - 1].level.A);
 
     assert_true(H->tail.from > 0 || !e->tail);
+    assert_true(H->tail.from == 1 || !e->first);
     assert_true(!kryi_box_rows_alike(&last->grid) || !e->uneven);
 }
 
@@ -47,6 +49,25 @@ static void apply_with_sums(const kry_op *M, const kry_vec *r, kry_vec *z, const
     kry_sum_release(&sum);
 }
 
+/* M R is y still where groups wait in vain, in the launches after that, and after an update, when larger levels have launches
+ * of their own. */
+static void check_in_vain(kry_op *M, const kry_vec *R, kry_vec *x, const double *y)
+{
+    kryi_test_abort_at = 0;
+    for (int k = 0; k < 3; k++) {
+        if (k == 2) OK(kry_op_update(M, NULL));
+        apply_with_sums(M, R, x, NULL);
+        double *z = numbers_of(x), most = 0;
+        for (int64_t j = 0; j < kry_vec_rows(R); j++) most = fmax(most, fabs(y[j]));
+        for (int64_t j = 0; j < kry_vec_rows(R); j++)
+            NEAR(z[j], y[j], 64 * eps_of(kry_vec_type(R)) * most, "time %d: number %lld", k,
+                 (long long)j);
+        free(z);
+    }
+    assert_int_equal(kryi_test_abort_at, -1);
+    assert_true(kryi_hierarchy_of(M)->tail.from > 1);
+}
+
 /* M r by the device's kernels of a kind; to be freed. */
 static double *cycle_by(const char *kernels, const grid *g, kry_type type, const double *k,
                         const double *r, const expected *e)
@@ -63,6 +84,7 @@ static double *cycle_by(const char *kernels, const grid *g, kry_type type, const
     if (e) check_levels(kryi_hierarchy_of(M), e);
     apply_with_sums(M, R, x, e);
     double *y = numbers_of(x);
+    if (e && e->first) check_in_vain(M, R, x, y);
     kry_vec_release(&R), kry_vec_release(&x);
     kry_op_release(&M), kry_op_release(&A);
     use_profile(NULL);
@@ -138,6 +160,26 @@ static void mg__strips_and_tails(void **state)
             compare(&all[i].g, type_of(state), &all[i].e);
 }
 
+/* Levels of more unknowns than one group takes, by groups that wait for each other. */
+static void mg__groups_that_wait(void **state)
+{
+    NOT_ON_HOST("kernels of GPUs");
+    static const grid even = { .name = "space 33 x 29 x 27",
+                               .size = { 33, 29, 27 },
+                               .low = { D, N, D },
+                               .high = { D, D, N } };
+    static const grid uneven = { .name = "space, weak along z 40 x 42 x 14",
+                                 .size = { 40, 42, 14 },
+                                 .low = { N, P, D },
+                                 .high = { D, P, D },
+                                 .diffusion = { 1, 1, 0.001 },
+                                 .variable = true };
+    kryi_test_groups_wait = true;
+    compare(type_of(state) == KRY_F32 ? &even : &uneven, type_of(state),
+            &(expected){ .tail = true, .first = true });
+    kryi_test_groups_wait = false;
+}
+
 /* ---- red-black sweeps ---------------------------------------------------------------------------- */
 
 /* M r, to be freed */
@@ -211,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BOTH(mg__same_cycle_by_all_kernels),
         BOTH(mg__strips_and_tails),
+        BOTH(mg__groups_that_wait),
         BOTH(mg__red_black_on_odd_periodic_levels),
     };
     poison_buffers();
