@@ -90,13 +90,16 @@ static kry_status fill(lanczos *L, int j)
     const int s = L->size;
     double *T = L->T, largest = L->E->params->nearest ? 0 : L->E->result->norm_A, apart = 0;
 
+    /* factors of an ill-conditioned matrix lose digits */
+    const double allowed = pow(roundoff(L), L->E->params->nearest ? 0.25 : 0.5);
+
     for (int i = 0; i <= j; i++) {
         largest = fmax(largest, fabs(L->along[i]));
         if (i < j) apart = fmax(apart, fabs(L->along[i] - T[j * s + i]));
         T[i * s + j] = T[j * s + i] = L->along[i];
     }
     CHECK(
-        L->kept > 0 || apart <= sqrt(roundoff(L)) * largest, KRY_ERR_UNSUPPORTED,
+        L->kept > 0 || apart <= allowed * fmax(largest, L->scale), KRY_ERR_UNSUPPORTED,
         "kry_eigen: A is not symmetric, or %s is not exact: x'A y and y'A x differ by %g for some "
         "x and y of length 1",
         L->inverse ? "an inverse" : "its product", apart);
@@ -392,48 +395,71 @@ done:
     return st == KRY_OK ? ended : st;
 }
 
-/* How far beside sigma A - shift B is factored if sigma is an eigenvalue, as 0 is of a solid that nothing holds. */
-static double step_aside(const lanczos *L)
+/* *unit := the smallest |a_ii| that is not 0. Eigenvalues of a badly scaled matrix may lie far below roundoff times ||A||, but
+ * seldom far below that. */
+static kry_status find_unit(lanczos *L, double *unit)
 {
-    const kry_eigen_result *r = L->E->result;
-    return sqrt(roundoff(L)) * (r->norm_A / r->norm_B + fabs(L->E->params->sigma));
+    kry_status st = KRY_OK;
+    kryi_basis *S = &L->E->S;
+    kry_vec *d = NULL;
+    void *numbers = NULL;
+
+    TRY(kryi_allocate((uint64_t)S->n, kry_type_size(S->type), &numbers));
+    TRY(kry_vec_view(S->room, 0, &d));
+    TRY(kry_op_diagonal(S->A, d));
+    TRY(kry_vec_read(d, numbers));
+    *unit = INFINITY;
+    for (int64_t i = 0; i < S->n; i++) {
+        const double a = fabs(S->type == KRY_F32 ? ((float *)numbers)[i] : ((double *)numbers)[i]);
+        if (a > 0) *unit = fmin(*unit, a);
+    }
+    if (!isfinite(*unit)) *unit = L->E->result->norm_A;
+done:
+    free(numbers);
+    kry_vec_release(&d);
+    return st;
 }
 
-/* *grows := the norm of inverse b, for a random b, in units in which it is 1 for A itself, or more for an ill-conditioned one */
-static kry_status find_growth(lanczos *L, double *grows)
+/* Of the x that the factors find for a random b: *error := ||b - (A - shift B) x|| / ||b||, *growth := ||x|| / ||b|| */
+static kry_status find_error(lanczos *L, double *error, double *growth)
 {
     kry_status st = KRY_OK;
     kryi_basis *S = &L->E->S;
     const int spare = S->most - 1;
     kry_vec *b = NULL, *x = NULL;
-    double norm_b, norm_x;
+    double norm_b, norm_r, norm_x;
 
     TRY(kryi_eigen_random(L->E, spare, 1, 1));
     TRY(kry_vec_view(S->V, spare, &b));
     TRY(kry_vec_view(S->room, 0, &x));
     TRY(kryi_basis_apply(L->factors, S->V, spare, S->room, 0, 1));
     TRY(kry_vec_norm2(b, &norm_b));
+    TRY(kry_op_apply(S->A, -1, x, 1, b));
+    TRY(S->B ? kry_op_apply(S->B, L->shift, x, 1, b) : kry_vec_axpby(L->shift, x, 1, b));
+    TRY(kry_vec_norm2(b, &norm_r));
     TRY(kry_vec_norm2(x, &norm_x));
-    *grows = norm_x / norm_b * (L->E->result->norm_A + fabs(L->shift) * L->E->result->norm_B);
+    *error = norm_r / norm_b, *growth = norm_x / norm_b;
 done:
     kry_vec_release(&b), kry_vec_release(&x);
     return st;
 }
 
-/* Factors of A - shift B, where shift is sigma unless that is an eigenvalue to half of the digits. */
+/* Factors of A - shift B, where shift is sigma unless that is so near an eigenvalue that the factors are none. */
 static kry_status invert(lanczos *L)
 {
     kry_status st = KRY_OK;
     const kryi_eigen *E = L->E;
     const kry_op *B = E->params->B;
-    double grows = INFINITY;
+    const double half = sqrt(roundoff(L)); /* of the digits */
+    double error = INFINITY, growth = 0, unit;
 
     st = kryi_invert_shifted(E->A, B, L->shift, &L->factors);
-    if (st == KRY_OK) TRY(find_growth(L, &grows));
+    if (st == KRY_OK) TRY(find_error(L, &error, &growth));
     if (st < 0 && st != KRY_ERR_SINGULAR) goto done;
-    if (grows < 0.1 / sqrt(roundoff(L))) goto done;
+    TRY(find_unit(L, &unit));
+    if (error < half && growth * unit < 1 / half) goto done;
     kry_op_release(&L->factors);
-    L->shift -= step_aside(L);
+    L->shift -= half * (E->result->norm_A / E->result->norm_B + fabs(L->shift));
     TRY(kryi_invert_shifted(E->A, B, L->shift, &L->factors));
 done:
     return st;

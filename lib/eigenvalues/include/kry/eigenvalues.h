@@ -52,7 +52,7 @@ typedef struct kry_eigen_params {
     bool nearest;
     double sigma;
     /* (A - sigma B)^-1 in about the accuracy of the type, a solver for example; borrowed. NULL: A, and B, have entries, and kry
-     * factors A - sigma B on the host (method=direct), or, if sigma is an eigenvalue to half of the digits, with a sigma beside it */
+     * factors A - sigma B on the host (method=direct), or, if sigma is an eigenvalue to all digits, with a sigma beside it */
     const kry_op *inverse;
     int basis; /* of lanczos: vectors of the Krylov space, from two more than X has to 200. Default: 40, or twice X's and 8 */
 } kry_eigen_params;
