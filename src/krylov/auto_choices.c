@@ -24,8 +24,9 @@ typedef struct survey {
     /* Far couplings carry one way rather than the other, over more than 60 bandwidths: strong convection across many lines of
      * a grid. Only of a dominant diagonal. */
     bool convective;
-    /* Approximate ideal restriction pays: its iterations do not grow, but its set-up takes as long as some hundred with
-     * incomplete factors, and fewer are enough in space, and for few unknowns in the plane. */
+    /* Approximate ideal restriction pays: its iterations do not grow, but its set-up takes CPUs as long as some hundred with
+     * incomplete factors, and fewer are enough in space, and for few unknowns in the plane. GPUs are slow at these factors:
+     * on an H200 it took 0.4 to 0.7 of the time from 36^3 unknowns on, 0.8 of it for 300^2. */
     bool many;
     double ratio;      /* of a row's couplings to its diagonal entry, at most */
     double iterations; /* of the method to begin with: an estimate */
@@ -73,9 +74,22 @@ static double direction_of(const kryi_csr *A, int64_t bandwidth)
     return symmetric > 0 ? skew / symmetric : 0;
 }
 
-static kry_status survey_rows(const kryi_csr *A, survey *s)
+/* Whether a matrix is so large that `many` is true, for kernels of CPUs or of GPUs. */
+static bool has_many_rows(const survey *s, bool cpu)
 {
-    enum { MANY = 200000, MANY_CONVECTIVE = 50000, PLANE = 6 /* entries in a row */ };
+    enum {
+        MANY = 200000,
+        MANY_CONVECTIVE = 50000,
+        MANY_ON_GPU = 40000,
+        PLANE = 6,
+        SPACE = 8 /* entries in a row */
+    };
+    if (!cpu) return s->rows >= MANY_ON_GPU && s->nnz <= SPACE * s->rows;
+    return s->rows >= (s->convective ? MANY_CONVECTIVE : MANY) && s->nnz <= PLANE * s->rows;
+}
+
+static kry_status survey_rows(const kryi_csr *A, bool cpu, survey *s)
+{
     kry_status st = KRY_OK;
     kryi_finding found;
 
@@ -90,8 +104,7 @@ static kry_status survey_rows(const kryi_csr *A, survey *s)
     for (int64_t i = 0; i < A->rows; i++) survey_row(A, i, s);
     s->convective = !s->symmetric && s->dominant && s->rows > 60 * s->bandwidth &&
                     direction_of(A, s->bandwidth) > 0.4;
-    s->many = !s->symmetric && s->dominant && s->m_matrix &&
-              s->rows >= (s->convective ? MANY_CONVECTIVE : MANY) && s->nnz <= PLANE * s->rows;
+    s->many = !s->symmetric && s->dominant && s->m_matrix && has_many_rows(s, cpu);
 done:
     return st;
 }
@@ -307,7 +320,7 @@ kry_status kryi_choices_list(const kry_op *A, const char *precond, bool direct, 
         goto done;
     }
     TRY(kryi_rows_read(who, A, &rows));
-    TRY(survey_rows(&rows, &s));
+    TRY(survey_rows(&rows, A->dev->info.cpu_kernels, &s));
     TRY(predict_iterations(A, &rows, &s));
     if (direct) TRY(predict_direct(A, &rows, &s, &list->factor));
     list_all(A, &s, precond, direct, list);

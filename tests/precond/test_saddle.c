@@ -1,5 +1,6 @@
 /* test_saddle.c - block preconditioners of saddle points against dense blocks in plain C; iterations for Stokes's flow. */
 #include "op_suite.h"
+#include "teams.h"
 #include <kry/problem.h>
 
 /* ---- saddle points in plain C, with dense n-by-n arrays ---------------------------------------- */
@@ -537,7 +538,7 @@ static void create__refuses_definite_matrices_and_teams(void **state)
     static const int32_t col[] = { 0, 1 };
     const double ones[] = { 1, 1 };
     void *val = in_type(type, ones, 2);
-    kry_device *team = open_pieces(2);
+    kry_device *team = open_team(2, (kry_team_params){ 0 });
     kry_op *A, *M;
 
     OK(kry_csr_create(device(), type, 2, 2, row_ptr, col, val, NULL, &A));
@@ -547,7 +548,7 @@ static void create__refuses_definite_matrices_and_teams(void **state)
     OK(kry_csr_create(team, type, 2, 2, row_ptr, col, val, NULL, &A));
     REFUSES(kry_saddle_create(A, NULL, &M), KRY_ERR_UNSUPPORTED, "this is a team of 2");
     kry_op_release(&A);
-    kry_device_release(&team);
+    close_team(&team);
     free(val);
 }
 

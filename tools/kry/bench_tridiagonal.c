@@ -316,7 +316,7 @@ kry_status bench_tridiagonal(bench *b)
 
     if (b->o->word_count > 1) words = b->o->words + 1, count = (size_t)b->o->word_count - 1;
     for (size_t i = 0; i < count; i++) {
-        int64_t systems, n;
+        int64_t systems = 0, n = 0;
         TRY(bench_batch_of(words[i], &systems, &n));
         TRY(bench_batches(b, systems, n));
     }
