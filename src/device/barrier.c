@@ -62,8 +62,7 @@ static kry_status reset(kryi_barrier *b, int groups)
 
 static kry_status check_groups(const kryi_barrier *b, int groups)
 {
-    if (groups == 1 || (groups > 0 && groups <= b->groups))
-        return KRY_OK; /* one waits for nobody */
+    if (groups > 0 && groups <= b->groups) return KRY_OK;
     return kry_fail(KRY_ERR_UNSUPPORTED, "kernel %s: %d groups cannot wait for each other, %d can",
                     b->kernel->name, groups, b->groups);
 }
@@ -74,13 +73,19 @@ kry_status kryi_barrier_launch_next(kryi_barrier *b, int groups, kry_arg *args, 
     kry_status st = KRY_OK;
 
     TRY(check_groups(b, groups));
-    if (groups > 1 && kryi_test_aborts())
+    if (kryi_test_aborts())
         TRY(kryi_buffer_write_later(b->dev, b->control, CONTROL_ARRIVED * sizeof(cl_int),
                                     sizeof aborted, &aborted));
     args[0] = (kry_arg)ARG(b->control);
     TRY(kryi_launch_range(b->dev, b->kernel, (kryi_range){ groups, .size = b->size }, args, count));
 done:
     return st;
+}
+
+kry_status kryi_barrier_launch_after(kryi_barrier *b, kry_arg *args, size_t count)
+{
+    args[0] = (kry_arg)ARG(b->control);
+    return kryi_launch_range(b->dev, b->kernel, (kryi_range){ 1, .size = b->size }, args, count);
 }
 
 kry_status kryi_barrier_launch(kryi_barrier *b, int groups, kry_arg *args, size_t count)

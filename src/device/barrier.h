@@ -27,11 +27,13 @@ kry_status kryi_barrier_launch(kryi_barrier *barrier, int groups, kry_arg *args,
  * Waits. */
 kry_status kryi_barrier_finished(kryi_barrier *barrier, bool *finished);
 
-/* Many launches in a row, of any number of groups each, at least one, of a kernel that ends with
+/* Many launches in a row, of any number of groups each, of a kernel that ends with
  * resident_end_in_series. One look at the end shows whether all of them came to their end. After an
  * aborted launch, all that follow end at their first wait. */
 kry_status kryi_barrier_begin_series(kryi_barrier *barrier);
 kry_status kryi_barrier_launch_next(kryi_barrier *barrier, int groups, kry_arg *args, size_t count);
+/* In a series: one group, which waits for nobody, and finds whether the launch before was aborted. */
+kry_status kryi_barrier_launch_after(kryi_barrier *barrier, kry_arg *args, size_t count);
 kry_status kryi_barrier_series_finished(kryi_barrier *barrier, bool *finished); /* waits */
 
 #endif

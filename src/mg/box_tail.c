@@ -301,7 +301,7 @@ static kry_status run_tail(void *self, const kry_vec *b, kry_vec *x)
     }
     TRY(kryi_barrier_launch_next(t->barrier, t->groups, c.args, TAIL_ARGS));
     c.again = 1;
-    TRY(kryi_barrier_launch_next(t->barrier, 1, c.args, TAIL_ARGS));
+    TRY(kryi_barrier_launch_after(t->barrier, c.args, TAIL_ARGS));
 done:
     return st;
 }

@@ -496,7 +496,9 @@ static int run_as_child(const char *device_of_parent)
 {
     kry_device *dev;
 
-    if (kry_device_open(NULL, &dev) < 0) return 1;
+    const kry_status st = kry_device_open(NULL, &dev);
+    const bool missing = st == KRY_ERR_DEVICE || st == KRY_ERR_ARGUMENT;
+    if (st < 0) return missing ? OTHER_DEVICE : 1;
     const bool same = !strcmp(kry_device_get_info(dev)->name, device_of_parent);
     kry_device_release(&dev);
     if (!same) return OTHER_DEVICE;
