@@ -155,6 +155,24 @@ static double value_of(const lanczos *L, int t)
     return L->E->params->nearest ? L->shift + 1 / theta : theta;
 }
 
+/* As rank_of, for an eigenvalue of A. */
+static double rank_of_value(const lanczos *L, double value)
+{
+    if (L->E->params->nearest) return fabs(value - L->E->params->sigma);
+    return L->E->params->largest ? -value : value;
+}
+
+/* order[0] ... := numbers of theta by their rank; what ranks alike stays as it is. */
+static void sort_pairs(lanczos *L, int count, double (*rank)(const lanczos *L, double theta))
+{
+    for (int i = 0; i < count; i++) {
+        int t = i;
+        for (; t > 0 && rank(L, L->theta[i]) < rank(L, L->theta[L->order[t - 1]]); t--)
+            L->order[t] = L->order[t - 1];
+        L->order[t] = i;
+    }
+}
+
 /* The pairs of T, and how many of the wanted ones meet the demand. */
 static kry_status find_pairs(lanczos *L)
 {
@@ -165,12 +183,7 @@ static kry_status find_pairs(lanczos *L)
     memcpy(L->copy, L->T, (size_t)s * (size_t)s * sizeof *L->T);
     TRY(kry_small_eigen(s, L->copy, L->Z, L->theta, L->room));
     L->scale = fmax(fabs(L->theta[0]), fabs(L->theta[s - 1]));
-    for (int i = 0; i < s; i++) {
-        int t = i;
-        for (; t > 0 && rank_of(L, L->theta[i]) < rank_of(L, L->theta[L->order[t - 1]]); t--)
-            L->order[t] = L->order[t - 1];
-        L->order[t] = i;
-    }
+    sort_pairs(L, s, rank_of);
     E->result->converged = 0;
     for (int t = 0; t < E->wanted; t++) {
         E->value[t] = value_of(L, t), E->residual[t] = estimate(L, t);
@@ -239,19 +252,7 @@ static kry_status polish(lanczos *L)
         for (int j = 0; j <= i; j++)
             G[i * k + j] = G[j * k + i] = (G[i * k + j] + G[j * k + i]) / 2;
     TRY(kry_small_eigen(k, G, L->Z, L->theta, L->room));
-    for (int i = 0; i < k;
-         i++) { /* by the distance from sigma, or as they come, or the other way round */
-        const double far = fabs(L->theta[i] - E->params->sigma);
-        int t = i;
-        for (; t > 0; t--) {
-            const int before = L->order[t - 1];
-            if (E->params->nearest ? far >= fabs(L->theta[before] - E->params->sigma)
-                                   : !E->params->largest)
-                break;
-            L->order[t] = before;
-        }
-        L->order[t] = i;
-    }
+    sort_pairs(L, k, rank_of_value);
     for (int i = 0; i < k; i++)
         for (int t = 0; t < k; t++) L->copy[i * k + t] = L->Z[L->order[t] * k + i];
     TRY(kryi_basis_turn(S, k, L->copy, k));
