@@ -547,7 +547,7 @@ kernel void systems_lu(BATCH)
     }
 }
 
-// The same elimination by panels of PANEL columns, for matrices that local memory does not hold but n rows of a panel: `local_room`. A
+// systems_lu_panels eliminates by panels of PANEL columns, where local memory holds n rows of a panel, `local_room`, but no matrix. A
 // panel is brought up to date by all panels before it, which `work` holds, is factored, and goes to `work`. So
 // the factors are read n / PANEL / 2 times and written once. A group has one system.
 #ifdef PANEL

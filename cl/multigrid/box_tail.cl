@@ -189,8 +189,8 @@ void solve(int k, int stride, global const REAL *restrict G, x_numbers b, volati
     }
 }
 
-// Begin; returns how many groups wait for each other. Wait for the work-items of the group, and if `together` for those of all
-// groups.
+// begin returns how many groups wait for each other, 0 in a probe. meet waits for the work-items of the group, and if
+// `together` for those of all groups.
 #ifdef TOGETHER
 int begin(resident *me, RESIDENT_PARAMS, local int *word)
 {

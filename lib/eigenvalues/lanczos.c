@@ -384,7 +384,7 @@ done:
     return st;
 }
 
-/* Of an end without a success the last vectors, with their residuals. */
+/* Without a success the caller gets the last vectors, with their residuals. */
 static kry_status finish(lanczos *L, kry_status ended)
 {
     kry_status st = KRY_OK;
@@ -421,7 +421,7 @@ done:
     return st;
 }
 
-/* Of the x that the factors find for a random b: *error := ||b - (A - shift B) x|| / ||b||, *growth := ||x|| / ||b|| */
+/* With x from the factors for a random b, *error := ||b - (A - shift B) x|| / ||b||, *growth := ||x|| / ||b|| */
 static kry_status find_error(lanczos *L, double *error, double *growth)
 {
     kry_status st = KRY_OK;

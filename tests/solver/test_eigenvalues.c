@@ -675,7 +675,7 @@ static void kry_eigen__lanczos_of_a_grid(void **state)
     free(want);
 }
 
-/* Of a diagonal matrix a Krylov space in exact arithmetic holds one vector of each eigenvalue. */
+/* In exact arithmetic a Krylov space of a diagonal matrix holds one vector of each eigenvalue. */
 static void kry_eigen__lanczos_finds_all_of_a_multiple_eigenvalue(void **state)
 {
     enum { N = 120, TIMES = 5, MOST_K = 8 };

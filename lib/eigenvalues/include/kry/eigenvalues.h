@@ -48,7 +48,7 @@ typedef struct kry_eigen_params {
     void *monitor_user;        /* borrowed */
     /* "lobpcg" or "lanczos", which takes neither `precond` nor `block`; NULL: lanczos with `nearest`, else lobpcg */
     const char *method;
-    /* Of lanczos: the eigenvalues nearest sigma, the nearest first, by products with (A - sigma B)^-1 */
+    /* Lanczos finds the eigenvalues nearest sigma, the nearest first, by products with (A - sigma B)^-1 */
     bool nearest;
     double sigma;
     /* (A - sigma B)^-1 in about the accuracy of the type, a solver for example; borrowed. NULL: A, and B, have entries, and kry
