@@ -10,7 +10,8 @@
  *   Words  a sweep forward and backward from x = 0 reads L and U once: forward D x = b - L x, backward x -= D^-1 U x. Any other one
  *          keeps b - L x of the way forward and reads U twice
  *   Rules  operations are counted as by HPCG's formulas. A set has as many iterations as the residual needs to fall as far as in
- *          50 of the sequential order on the host; more than 50 lower the rating
+ *          50 of the sequential order on the host; more than 50 lower the rating, and so does a tenth of the set-up, which each
+ *          set is charged with
  *   Source J. Dongarra, M. A. Heroux, P. Luszczek, Int. J. High Perform. Comput. Appl. 30 (2016), 3-10
  */
 #include "bench.h"
@@ -52,7 +53,7 @@ typedef struct hpcg {
     double setup_seconds;
 } hpcg;
 
-/* What the tests and the timed part find. */
+/* Results of the tests and of the timed part. */
 typedef struct findings {
     double reference; /* ||r|| / ||b|| after 50 iterations in sequential order */
     int64_t spectral
@@ -204,7 +205,7 @@ static void release_level(level *l)
 
 /* ---- products and sweeps ------------------------------------------------------------------- */
 
-/* What a launch needs of the vectors: the rows of one colour. */
+/* Views of vectors: the rows of one colour. */
 typedef struct rows {
     kry_vec *b, *x, *forward, *rest, *diagonal, *inverse;
 } rows;
