@@ -119,7 +119,7 @@ kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
 
 // ---- P'A P ----
 
-// What inner loops read does not depend on what they read before: GPUs wait once for all of it.
+// Inner loops read numbers that do not depend on each other: unrolled, a GPU waits once for all of them.
 #ifdef KRY_CPU
 #define AT_ONCE ROLLED_ENDS
 #else

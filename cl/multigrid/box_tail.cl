@@ -41,7 +41,7 @@ typedef struct share {
 #define FOR_SHARE(i, s, n) for (int i = (s)->first; i < (n); i += (s)->step)
 enum { NONE = 0x3fffffff }; // a first number behind all others
 
-// Of all groups, of group 0 alone, or of nobody.
+// The share of this work-item where all groups work together, or with `alone` the first group; nothing with `idle`.
 INLINED share share_of(int idle, int alone)
 {
     const share all = { get_global_id(0), get_global_size(0) }, own = { get_local_id(0), GROUP };

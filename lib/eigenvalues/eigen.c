@@ -201,7 +201,7 @@ static bool by_lanczos(const kry_eigen_params *p)
     return p->method ? !strcmp(p->method, "lanczos") : p->nearest;
 }
 
-/* What one method takes, and the other does not. */
+/* Refuse a method that does not exist, and parameters that the method does not take. */
 static kry_status check_method(const kry_eigen_params *p, int64_t wanted)
 {
     kry_status st = KRY_OK;

@@ -112,7 +112,7 @@ static long double schur_diagonal(const point *p, int64_t i)
     return s;
 }
 
-/* What S does not know of constants: (1'x / q) 1 where q, of B2 diag(F)^-1 B1 - D, is small beside `sum`, of S; else 0. */
+/* S^-1 gets (1'x / q) 1 besides, with q := 1' (B2 diag(F)^-1 B1 - D) 1, where q is small beside `sum` := 1' S 1; else 0. */
 static long double plain_shift(const point *p, long double sum, const long double *x)
 {
     long double *u = calloc((size_t)p->n, sizeof *u), *v = calloc((size_t)p->n, sizeof *v), q = 0,

@@ -389,9 +389,11 @@ static void kry_eigen__zero_matrix(void **state)
 
     for (int64_t e = 0; e < ring.nnz; e++) ring.val[e] = 0;
     kry_op *A = csr_of(&ring, type, NULL);
-    OK(solve(A, NULL, 3, &X, &r));
-    for (int j = 0; j < 3; j++) assert_true(r.value[j] == 0 && r.residual[j] == 0);
-    kry_vec_release(&X);
+    for (int lanczos = 0; lanczos < 2; lanczos++) {
+        OK(solve(A, KRY_EIGEN(.method = lanczos ? "lanczos" : NULL), 3, &X, &r));
+        for (int j = 0; j < 3; j++) assert_true(r.value[j] == 0 && r.residual[j] == 0);
+        kry_vec_release(&X);
+    }
     kry_op_release(&A);
     matrix_release(&ring);
 }
@@ -735,7 +737,6 @@ static void kry_eigen__lanczos_of_a_ring_and_a_solid(void **state)
 static void kry_eigen__lanczos_of_few_rows(void **state)
 {
     const kry_type type = type_of(state);
-    matrix ring = graph(20, true);
     kry_vec *X;
     kry_eigen_result r;
 
@@ -754,13 +755,6 @@ static void kry_eigen__lanczos_of_few_rows(void **state)
             matrix_release(&A);
             free(want);
         }
-    for (int64_t e = 0; e < ring.nnz; e++) ring.val[e] = 0;
-    kry_op *zero = csr_of(&ring, type, NULL);
-    OK(solve(zero, KRY_EIGEN(.method = "lanczos"), 3, &X, &r));
-    for (int j = 0; j < 3; j++) assert_true(r.value[j] == 0 && r.residual[j] == 0);
-    kry_vec_release(&X);
-    kry_op_release(&zero);
-    matrix_release(&ring);
 }
 
 /* An inverse of the caller's; vectors that are found are a good guess. */

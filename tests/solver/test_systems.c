@@ -167,7 +167,7 @@ static void check_gaps(const block *B, int64_t gap)
     free(all);
 }
 
-/* What is told of all systems is what is told of each. */
+/* The summary of all systems agrees with the verdicts of each. */
 static void check_summary(const kry_systems_end *each, const kry_systems_result *result)
 {
     int64_t solved = 0, first = -1, most = 0;
