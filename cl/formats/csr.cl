@@ -94,7 +94,7 @@ INLINED int csr_finish(const csr *A, const csr_run *r, const factor *x, int row,
         A->partial[r->number] = *sum;
         return -1;
     }
-    *sum = row_sum(*sum, A->surplus, row, x);
+    if (A->surplus) *sum += (SUM)A->surplus[row] * factor_at(x, row);
     return row;
 }
 
@@ -106,7 +106,7 @@ INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, cons
 
 INLINED SUM csr_term(const csr *A, const factor *x, OFFSET k, SUM own)
 {
-    return (SUM)number_of(A->val, k) * (factor_at(x, A->col[k]) - own);
+    return (SUM)A->val[k] * (factor_at(x, A->col[k]) - own);
 }
 
 // The sum of entries k ... end - 1.
@@ -157,12 +157,12 @@ INLINED SUM over_lanes(SUM sum, int lanes, local SUM *lane_sum)
 
 // A tile of products with all vectors would be too large: it has the entries themselves.
 typedef struct csr_tile {
-    local NUMBER *val;
+    local VAL *val;
     local int *col;
     local SUM *lane_sum;
 } csr_tile;
 #define CSR_TILE                \
-    local NUMBER tile_val[TILE]; \
+    local VAL tile_val[TILE];   \
     local int tile_col[TILE];   \
     local SUM lane_sum[WG];     \
     const csr_tile tile = { tile_val, tile_col, lane_sum };
@@ -171,14 +171,14 @@ INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, cons
 {
     const int l = get_local_id(0), count = (int)(r->end - r->begin);
     int col[UNROLL];
-    NUMBER val[UNROLL];
+    VAL val[UNROLL];
 
     barrier(CLK_LOCAL_MEM_FENCE); // the tile may still be read
     if (count > 0) {
         UNROLLED for (int u = 0; u < UNROLL; u++)
         {
             const OFFSET k = r->begin + min(l + u * WG, count - 1);
-            col[u] = A->col[k], val[u] = number_of(A->val, k);
+            col[u] = A->col[k], val[u] = A->val[k];
         }
         UNROLLED for (int u = 0; u < UNROLL; u++) tile->col[l + u * WG] = col[u], tile->val[l + u * WG] = val[u];
     }
@@ -243,7 +243,7 @@ INLINED void csr_load_tile(const csr *A, const csr_run *r, const factor *x, cons
         UNROLLED for (int u = 0; u < UNROLL; u++)
         {
             const OFFSET k = r->begin + min(l + u * WG, count - 1);
-            col[u] = A->col[k], val[u] = number_of(A->val, k);
+            col[u] = A->col[k], val[u] = A->val[k];
         }
         if (A->flux)
             UNROLLED for (int u = 0; u < UNROLL; u++)
@@ -485,7 +485,7 @@ kernel void csr_diagonal(long rows, global const OFFSET *restrict row_ptr,
     {
         REAL v = 0;
         for (OFFSET k = row_ptr[row]; k < row_ptr[row + 1]; k++)
-            if (col[k] == row) v += number_of(val, k);
+            if (col[k] == row) v += val[k];
         d[row] = v;
     }
 }

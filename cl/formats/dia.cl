@@ -47,7 +47,7 @@ INLINED SUM dia_inner(const dia *A, const factor *x, int row, SUM own)
     SUM sum = 0;
     for (int d = 0; d < dia_count(A); d++) {
         const int o = A->offset[d], at = d * A->stride + row;
-        sum += (SUM)number_of(A->val, at) * (factor_at(x, row + o) - own);
+        sum += (SUM)A->val[at] * (factor_at(x, row + o) - own);
     }
     return sum;
 }
@@ -58,7 +58,7 @@ INLINED SUM dia_border(const dia *A, const factor *x, int row, SUM own)
     SUM sum = 0;
     for (int d = 0; d < A->diagonals; d++) {
         const int at = d * A->stride, column = clamp(row + A->offset[d], 0, A->cols - 1);
-        sum += (SUM)number_of(A->val, at + row) * (factor_at(x, column) - own);
+        sum += (SUM)A->val[at + row] * (factor_at(x, column) - own);
     }
     return sum;
 }
@@ -67,11 +67,11 @@ INLINED SUM dia_border(const dia *A, const factor *x, int row, SUM own)
 INLINED SUM dia_symmetric_inner(const dia *A, const factor *x, int row, int flux)
 {
     const SUM own = flux ? factor_at(x, row) : (SUM)0;
-    SUM sum = flux ? (SUM)0 : (SUM)number_of(A->val, row) * factor_at(x, row);
+    SUM sum = flux ? (SUM)0 : (SUM)A->val[row] * factor_at(x, row);
 
     for (int d = 1; d < dia_count(A); d++) {
         const int o = A->offset[d], at = d * A->stride + row;
-        sum += (SUM)number_of(A->val, at) * (factor_at(x, row + o) - own) + (SUM)number_of(A->val, at - o) * (factor_at(x, row - o) - own);
+        sum += (SUM)A->val[at] * (factor_at(x, row + o) - own) + (SUM)A->val[at - o] * (factor_at(x, row - o) - own);
     }
     return sum;
 }
@@ -79,14 +79,14 @@ INLINED SUM dia_symmetric_inner(const dia *A, const factor *x, int row, int flux
 INLINED SUM dia_symmetric_border(const dia *A, const factor *x, int row)
 {
     const SUM own = A->flux ? factor_at(x, row) : (SUM)0;
-    SUM sum = A->flux ? (SUM)0 : (SUM)number_of(A->val, row) * factor_at(x, row);
+    SUM sum = A->flux ? (SUM)0 : (SUM)A->val[row] * factor_at(x, row);
 
     NOT_UNROLLED for (int d = 1; d < A->diagonals; d++) // few rows, which are not to take registers from the others
     {
         const int o = A->offset[d], at = d * A->stride;
         const int above = clamp(row + o, 0, A->cols - 1), below = clamp(row - o, 0, A->cols - 1);
-        sum += (SUM)number_of(A->val, at + row) * (factor_at(x, above) - own);
-        if (row >= o) sum += (SUM)number_of(A->val, at + below) * (factor_at(x, below) - own);
+        sum += (SUM)A->val[at + row] * (factor_at(x, above) - own);
+        if (row >= o) sum += (SUM)A->val[at + below] * (factor_at(x, below) - own);
     }
     return sum;
 }
@@ -104,7 +104,7 @@ INLINED SUM dia_row(const dia *A, const factor *x, int row)
     } else {
         sum = A->flux ? dia_symmetric_inner(A, x, row, 1) : dia_symmetric_inner(A, x, row, 0);
     }
-    return row_sum(sum, A->surplus, row, x);
+    return A->surplus ? sum + (SUM)A->surplus[row] * factor_at(x, row) : sum;
 }
 
 #if PACK == 1
@@ -126,21 +126,17 @@ INLINED SUMV dia_rows(const dia *A, const factor *x, int first, int symmetric)
     const SUMV own = A->flux ? dia_factors(x, first) : (SUMV)0;
     SUMV sums = 0;
 
-    if (symmetric && !A->flux) sums = numbers_of(A->val, first) * dia_factors(x, first);
+    if (symmetric && !A->flux) sums = LOAD_SUMV(A->val + first) * dia_factors(x, first);
     for (int d = symmetric; d < dia_count(A); d++) {
         const int o = A->offset[d];
-        const int at = d * A->stride + first;
+        global const VAL *v = A->val + d * A->stride + first;
         if (symmetric)
-            sums += numbers_of(A->val, at) * (dia_factors(x, first + o) - own) +
-                    numbers_of(A->val, at - o) * (dia_factors(x, first - o) - own);
+            sums += LOAD_SUMV(v) * (dia_factors(x, first + o) - own) +
+                    LOAD_SUMV(v - o) * (dia_factors(x, first - o) - own);
         else
-            sums += numbers_of(A->val, at) * (dia_factors(x, first + o) - own);
+            sums += LOAD_SUMV(v) * (dia_factors(x, first + o) - own);
     }
-#ifdef HALVES
-    return sums * (SUM)A->surplus[0] + LOAD_SUMV(A->surplus + 1 + first) * dia_factors(x, first);
-#else
     return A->surplus ? sums + LOAD_SUMV(A->surplus + first) * dia_factors(x, first) : sums;
-#endif
 }
 
 // sum[l] := row first + l times x, 0 if there is no such row.
@@ -351,7 +347,7 @@ INLINED int dia_has_entry(const dia *A, long row, int d)
     const long column = dia_column(A, row, d);
     if (column < 0 || column >= A->cols) return 0;
     const int slot = dia_slot(A, row, d);
-    return number_of(A->val, slot < 0 ? ~slot : slot) != 0;
+    return A->val[slot < 0 ? ~slot : slot] != 0;
 }
 
 kernel void dia_lengths(DIA, global int *restrict length)
@@ -385,7 +381,7 @@ kernel void dia_diagonal(DIA, global REAL *restrict d, long d0)
     FOR_EACH(row, rows)
     {
         const int there = main_diagonal < diagonals && row < cols;
-        d[d0 + row] = there ? (REAL)number_of(val, main_diagonal * stride + row) : 0;
+        d[d0 + row] = there ? (REAL)val[main_diagonal * stride + row] : 0;
     }
 }
 

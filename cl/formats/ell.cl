@@ -41,20 +41,20 @@ INLINED void ell_sums(const ell *A, const factor *x, int row, SUM *sum)
     sum[0] = 0;
     for (; k + 3 < A->width; k += 4, at += 4 * height) {
         int j[4], empty[4];
-        NUMBER v[4];
+        VAL v[4];
         UNROLLED for (int u = 0; u < 4; u++)
         {
             const int stored = A->col[at + u * height];
-            v[u] = number_of(A->val, at + u * height);
+            v[u] = A->val[at + u * height];
             j[u] = max(stored, 0), empty[u] = stored < 0;
         }
         sum[0] = add_four(x, j, empty, v, own, sum[0]);
     }
     for (; k < A->width; k++, at += height) {
         const int j = A->col[at];
-        if (j >= 0) sum[0] += (SUM)number_of(A->val, at) * (factor_at(x, j) - own);
+        if (j >= 0) sum[0] += (SUM)A->val[at] * (factor_at(x, j) - own);
     }
-    sum[0] = row_sum(sum[0], A->surplus, row, x);
+    if (A->surplus) sum[0] += (SUM)A->surplus[row] * factor_at(x, row);
 }
 
 #else
@@ -71,10 +71,11 @@ INLINED void ell_sums(const ell *A, const factor *x, int first, SUM *sum)
     for (int k = 0, at = first * A->width; k < A->width; k++, at += PACK)
         for (int l = 0; l < PACK; l++) {
             const int j = A->col[at + l];
-            const SUM term = (SUM)number_of(A->val, at + l) * (factor_at(x, max(j, 0)) - own[l]);
+            const SUM term = (SUM)A->val[at + l] * (factor_at(x, max(j, 0)) - own[l]);
             sum[l] += j < 0 ? (SUM)0 : term;
         }
-    for (int l = 0; l < PACK && A->surplus && first + l < A->rows; l++) sum[l] = row_sum(sum[l], A->surplus, first + l, x);
+    for (int l = 0; l < PACK && A->surplus && first + l < A->rows; l++)
+        sum[l] += (SUM)A->surplus[first + l] * factor_at(x, first + l);
 }
 
 #endif

@@ -92,13 +92,13 @@ INLINED SUM sell_sum(const sell *A, const factor *x, int position, SUM own)
     // Four entries at a time, of which the first is there: all that is loaded is on its way before any of it is waited for.
     for (; k < end; k += 4 * height, line += 4) {
         int j[4], empty[4];
-        NUMBER v[4];
+        VAL v[4];
         UNROLLED for (int u = 0; u < 4; u++)
         {
             j[u] = 0, v[u] = 0, empty[u] = 1;
             if (u == 0 || k + u * height < end) {
                 empty[u] = sell_column(A, k + u * height, line + u, &last, &j[u]);
-                v[u] = number_of(A->val, k + u * height);
+                v[u] = A->val[k + u * height];
             }
         }
         sum = add_four(x, j, empty, v, own, sum);
@@ -110,7 +110,7 @@ INLINED SUM sell_sum(const sell *A, const factor *x, int position, SUM own)
 INLINED void sell_sums(const sell *A, const factor *x, int position, const int *row, SUM *sum)
 {
     sum[0] = A->flux ? sell_sum(A, x, position, factor_at(x, row[0])) : sell_sum(A, x, position, 0);
-    sum[0] = row_sum(sum[0], A->surplus, row[0], x);
+    if (A->surplus) sum[0] += (SUM)A->surplus[row[0]] * factor_at(x, row[0]);
 }
 
 #elif !defined(KRY_CPU) // PAIRS
@@ -127,7 +127,7 @@ INLINED void sell_add_pairs(const sell *A, const factor *x, int k, int count, in
     {
         const int there = whole || k + u * height < end, at = there ? k + u * height : k;
         const KRY_JOIN(COLUMN, 2) stored = *(global const KRY_JOIN(COLUMN, 2) *)(A->col + at);
-        const KRY_JOIN(NUMBER, 2) number = number_pair(A->val, at);
+        const KRY_JOIN(VAL, 2) number = *(global const KRY_JOIN(VAL, 2) *)(A->val + at);
         const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[at >> A->shift];
         j[2 * u] = there && (int)stored.x != NONE ? least + (int)stored.x : -1, v[2 * u] = number.x;
         j[2 * u + 1] = there && (int)stored.y != NONE ? least + (int)stored.y : -1, v[2 * u + 1] = number.y;
@@ -146,7 +146,7 @@ INLINED void sell_sums(const sell *A, const factor *x, int position, const int *
     sum[0] = sum[1] = 0;
     for (; k + 3 * height < end; k += 4 * height) sell_add_pairs(A, x, k, 4, 1, end, own, sum);
     if (k < end) sell_add_pairs(A, x, k, 3, 0, end, own, sum);
-    for (int l = 0; l < 2 && A->surplus; l++) sum[l] = row_sum(sum[l], A->surplus, row[l], x);
+    for (int l = 0; l < 2 && A->surplus; l++) sum[l] += (SUM)A->surplus[row[l]] * factor_at(x, row[l]);
 }
 
 #else
@@ -162,13 +162,13 @@ INLINED SUMV sell_slice(const sell *A, const factor *x, int slice, const SUM *ow
     for (; k < full; k += PACK) {
         const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k / PACK];
         UNROLLED for (int l = 0; l < PACK; l++) there[l] = factor_at(x, least + (int)A->col[k + l]) - own[l];
-        sums += numbers_of(A->val, k) * vload8(0, there);
+        sums += LOAD_SUMV(A->val + k) * vload8(0, there);
     }
     for (; k < end; k += PACK) {
         const int least = sizeof(COLUMN) == sizeof(int) ? 0 : A->base[k / PACK];
         UNROLLED for (int l = 0; l < PACK; l++)
             there[l] = (int)A->col[k + l] == NONE ? 0 : factor_at(x, least + (int)A->col[k + l]) - own[l];
-        sums += numbers_of(A->val, k) * vload8(0, there);
+        sums += LOAD_SUMV(A->val + k) * vload8(0, there);
     }
     return sums;
 }
@@ -181,7 +181,10 @@ __attribute__((noinline)) void sell_special_sums(const sell *A, const factor *x,
 
     for (int l = 0; l < PACK; l++) own[l] = A->flux && l < count ? factor_at(x, sell_row(A, first + l)) : (SUM)0;
     vstore8(sell_slice(A, x, first / PACK, own), 0, sum);
-    for (int l = 0; l < count && A->surplus; l++) sum[l] = row_sum(sum[l], A->surplus, sell_row(A, first + l), x);
+    for (int l = 0; l < count && A->surplus; l++) {
+        const int row = sell_row(A, first + l);
+        sum[l] += (SUM)A->surplus[row] * factor_at(x, row);
+    }
 }
 
 // sum[l] := the row at position first + l times x, of those that there are.

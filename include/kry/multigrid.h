@@ -44,11 +44,7 @@ typedef enum kry_cycle_shape {
 typedef enum kry_cycle_values {
     KRY_CYCLE_VALUES_AUTO,   /* in single where that costs conjugate gradients no iterations */
     KRY_CYCLE_VALUES_SINGLE, /* half the bytes; b is scaled to the range of single first */
-    KRY_CYCLE_VALUES_DOUBLE,
-    /* kry_amg_create: as SINGLE, and the matrices of levels are in half, 2 bytes a number, where A is symmetric with couplings
-     * that are negative but for a tenth, constants are the near null space, and the level's numbers are not too far apart.
-     * Rows still add up to what they did. kry_mg_create refuses it */
-    KRY_CYCLE_VALUES_HALF
+    KRY_CYCLE_VALUES_DOUBLE
 } kry_cycle_values;
 
 /* The cycle, the same for both families. */

@@ -39,24 +39,20 @@ typedef struct kry_amg {
 /* ---- vectors in single ----------------------------------------------------------------------- */
 
 /* The type of the levels' vectors: single if that is asked for or, where nobody says, does as well. The finest level's
- * matrix for vectors in single cannot be read, which some scalings do. Halves are for couplings most of which are negative
- * and for constants as the near null space: then a matrix with the same row sums is close (halved.c).
+ * matrix for vectors in single cannot be read, which some scalings do.
  * Returns  KRY_ERR_UNSUPPORTED if it is asked for, and cannot be */
-static kry_status choose_type(kry_amg *M, const kryi_amg_sight *s, const kry_cycle_params *cycle)
+static kry_status choose_type(kry_amg *M, const kry_cycle_params *cycle)
 {
     kry_status st = KRY_OK;
-    const bool half = cycle->values == KRY_CYCLE_VALUES_HALF;
-    const bool asked = half || cycle->values == KRY_CYCLE_VALUES_SINGLE;
+    const bool asked = cycle->values == KRY_CYCLE_VALUES_SINGLE;
     const bool possible = kryi_matrix_narrows(M->A) && kryi_fits_single(&M->look) && !M->keep.read;
     const bool does_as_well = possible && M->keep.rounded && kryi_suits_single(&M->look);
 
     CHECK(!asked || possible || M->A->shape.type == KRY_F32, KRY_ERR_UNSUPPORTED,
-          "%s: values = %s is for an assembled matrix in double on one device, with scaling = "
+          "%s: values = single is for an assembled matrix in double on one device, with scaling = "
           "diagonal and a diagonal between 2^-60 and 2^60; this one is between %g and %g",
-          kryi_amg_who, half ? "half" : "single", M->look.least, M->look.most);
+          kryi_amg_who, M->look.least, M->look.most);
     if (asked || (cycle->values == KRY_CYCLE_VALUES_AUTO && does_as_well)) M->keep.type = KRY_F32;
-    M->keep.halves = half && possible && M->keep.rounded && !M->unsymmetric &&
-                     kryi_amg_mostly_negative(&s->couplings);
 done:
     return st;
 }
@@ -72,7 +68,6 @@ static kry_status begin_narrow(kry_amg *M, const kryi_device_levels *L, kry_op *
         TRY(kryi_matrix_narrowed(M->A, rest, &M->narrow));
     }
     *A = kry_op_retain(M->narrow ? M->narrow : M->A);
-    if (M->narrow && M->keep.halves) TRY(kryi_matrix_take_halves(A));
 done:
     kryi_buffer_release(M->A->dev, &rest);
     return st;
@@ -125,7 +120,7 @@ static kry_status start(kry_amg *M, const kryi_amg_sight *s, const kry_amg_param
     M->entries = (double)M->nnz;
     M->keep.rounded = s->unsymmetric || (s->block == 1 && !s->given);
     M->keep.read = p->cycle.scaling != KRY_SCALING_DIAGONAL;
-    TRY(choose_type(M, s, &p->cycle));
+    TRY(choose_type(M, &p->cycle));
     TRY(kryi_amg_start(kryi_amg_who, M->A->shape.rows, s, p, c, &M->by));
 done:
     return st;
@@ -381,10 +376,7 @@ static kry_status amg_update(kryi_hierarchy *H, void *self)
     if (M->narrow) TRY(kryi_device_levels_rest(M->large ? M->large : M->small, &rest));
     if (M->large) TRY(kryi_device_levels_store(M->large, H, 0));
     find_highest(M, H);
-    if (M->narrow) {
-        TRY(kryi_matrix_narrowed_again(M->narrow, rest));
-        TRY(kryi_matrix_halved_again(kryi_hierarchy_level(H, 0)->A));
-    }
+    if (M->narrow) TRY(kryi_matrix_narrowed_again(M->narrow, rest));
     TRY(kryi_device_levels_store(M->small, H, M->upper));
 done:
     kryi_buffer_release(M->A->dev, &rest);

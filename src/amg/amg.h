@@ -58,11 +58,6 @@ typedef struct kryi_coupling_sums {
     double positive, negative;
 } kryi_coupling_sums;
 kryi_coupling_sums kryi_amg_couplings(const kryi_csr *A);
-/* Whether couplings are negative but for a tenth. */
-static inline bool kryi_amg_mostly_negative(const kryi_coupling_sums *c)
-{
-    return c->positive <= 0.1 * c->negative;
-}
 
 /* p'Ap is nothing but rounding where it is less than that of p'Dp, D the diagonal of A. */
 static inline double kryi_coarser_rounding(kry_type type) { return type == KRY_F32 ? 2e-7 : 1e-13; }

@@ -160,7 +160,7 @@ static const kryi_coarsener *choose(const kry_amg_params *p, const kryi_amg_sigh
                                     const kryi_coarsen *c)
 {
     const bool scalar = c->block == 1 && c->vectors == 1 && !s->given;
-    const bool suits = kryi_amg_mostly_negative(&s->couplings);
+    const bool suits = s->couplings.positive <= 0.1 * s->couplings.negative;
 
     if (p->coarsening == KRY_COARSEN_CLASSICAL) return &kryi_classical_coarsening;
     if (p->coarsening == KRY_COARSEN_AGGREGATION) return &kryi_smoothed_aggregation;

@@ -258,24 +258,6 @@ done:
     return st;
 }
 
-/* *op := the matrix of a level. */
-static kry_status store_matrix(const kryi_device_levels *L, kryi_device_csr *A, unsigned traits,
-                               kry_op **op)
-{
-    kry_status st = KRY_OK;
-    kry_op *single = *op ? kryi_matrix_halved_from(*op) : NULL;
-
-    if (*op) {
-        TRY(store(L, L->keep, A, traits, single ? &single : op));
-        TRY(kryi_matrix_halved_again(*op));
-        return KRY_OK;
-    }
-    TRY(store(L, L->keep, A, traits, op));
-    if (L->keep.halves) TRY(kryi_matrix_take_halves(op));
-done:
-    return st;
-}
-
 /* Matrices of the levels have these traits. */
 static unsigned traits_of(const kryi_device_levels *L)
 {
@@ -288,7 +270,7 @@ kry_status kryi_device_levels_operators(kryi_device_levels *L, kryi_level *level
     kryi_device_coarser *to = &L->level[L->count - 1].to;
 
     if (L->count > 2 || L->below)
-        TRY(store_matrix(L, &L->level[L->count - 2].to.A, traits_of(L), &level->A));
+        TRY(store(L, L->keep, &L->level[L->count - 2].to.A, traits_of(L), &level->A));
     TRY(store(L, L->keep, &to->P, 0, &level->P));
     TRY(store(L, L->keep, &to->R, 0, &level->R));
 done:
@@ -376,7 +358,7 @@ kry_status kryi_device_levels_store(kryi_device_levels *L, kryi_hierarchy *H, in
             TRY(store(L, keep, &to->R, 0, &above->R));
         }
         if ((i > 0 || L->below) && (i + 1 < L->count || L->on_host))
-            TRY(store_matrix(L, &to->A, 0, &kryi_hierarchy_level(H, first + i)->A));
+            TRY(store(L, keep, &to->A, 0, &kryi_hierarchy_level(H, first + i)->A));
     }
 done:
     return st;

@@ -16,8 +16,6 @@ typedef struct kryi_keep {
     bool
         rounded; /* numbers of matrices for vectors in double are kept as singles, where these are in range */
     bool read; /* somebody will read entries */
-    bool
-        halves; /* of levels' matrices for vectors in single, where halves hold them (kryi_matrix_halved) */
 } kryi_keep;
 
 /* Columns ascend in each row, and none is there twice. */

@@ -225,11 +225,8 @@ kry_status kryi_matrix_diagonal(kryi_matrix *A, int64_t first, kry_vec *d)
 
     if (!A->diagonal) TRY(find_diagonal(A, first));
     const kry_arg args[] = { ARG(rows), ARG(A->diagonal), ARG(A->val), ARG_VEC(d) };
-    TRY(kryi_run(A->dev, "matrix", type,
-                 A->unit != 0        ? "-DVAL=half -DHALVES"
-                 : A->stored == type ? ""
-                                     : "-DVAL=float",
-                 "matrix_diagonal", kryi_groups_for(A->dev, type, rows), args, COUNT(args)));
+    TRY(kryi_run(A->dev, "matrix", type, A->stored == type ? "" : "-DVAL=float", "matrix_diagonal",
+                 kryi_groups_for(A->dev, type, rows), args, COUNT(args)));
 done:
     return st;
 }
@@ -242,8 +239,8 @@ static kry_status matrix_diagonal(void *self, kry_vec *d)
     TRY(A->format->diagonal ? A->format->diagonal(A, d) : kryi_matrix_diagonal(A, 0, d));
     if (A->surplus && A->params.form != KRY_FLUX) { /* products add it to the diagonal, too */
         kry_vec rest = *d;
-        rest.buffer = A->surplus, rest.first = A->unit != 0; /* behind the unit */
-        TRY(kry_vec_axpby(1, &rest, A->unit != 0 ? A->unit : 1, d));
+        rest.buffer = A->surplus, rest.first = 0;
+        TRY(kry_vec_axpby(1, &rest, 1, d));
     }
 done:
     return st;
@@ -303,8 +300,7 @@ static void matrix_describe(void *self, kry_op_info *info)
     info->chosen = A->chosen;
     info->nnz = A->nnz;
     info->slots = A->slots;
-    info->bytes_stored = (double)A->slots * (A->unit != 0 ? 2 : (double)kry_type_size(A->stored)) +
-                         A->structure_bytes;
+    info->bytes_stored = (double)A->slots * (double)kry_type_size(A->stored) + A->structure_bytes;
     if (A->surplus) info->bytes_stored += n * number;
     double plain = info->bytes_stored + (n + cols + 2.0 * (double)A->rewritten) * number;
     if (A->params.form == KRY_FLUX && A->format->shared)

@@ -112,7 +112,6 @@ struct kryi_matrix {
 
     kry_type stored; /* of the numbers in val: the vectors' type, or single for less */
     cl_mem val;      /* `slots` numbers of `stored` */
-    double unit;     /* 0, or val has halves that stand for so many times as much (halved.c) */
     int64_t slots;   /* padding included */
     int32_t *slot;   /* nnz: where entry k of the sorted matrix goes; NULL: to slot k */
     cl_mem
@@ -347,28 +346,8 @@ bool kryi_matrix_narrows(const kry_op *A);
 kry_status kryi_matrix_narrowed(const kry_op *A, cl_mem rest, kry_op **narrow);
 /* After new numbers of A. */
 kry_status kryi_matrix_narrowed_again(kry_op *narrow, cl_mem rest);
-/* The bytes that a narrowed matrix, or its halves, take beside A; 0: op is none. */
+/* The bytes that a narrowed matrix takes beside A; 0: op is none. */
 double kryi_matrix_narrowed_bytes(const kry_op *op);
-/* *N := A's structure for vectors in single, without numbers. */
-kry_status kryi_matrix_shell(kryi_matrix *A, kryi_matrix **N);
-/* N gets the structure that A has now, and no numbers. On failure it keeps both. */
-kry_status kryi_matrix_follow_format(kryi_matrix *A, kryi_matrix *N);
-
-/* ---- halved.c ---------------------------------------------------------------------------------- */
-
-/* Whether there can be halves of op: a square matrix for vectors in single whose kernels know them. */
-bool kryi_matrix_halves(const kry_op *op);
-/* *half := the same matrix in halves, whose rows add up to what those of op do, or in single where its numbers are too far
- * apart. It cannot be read; op is retained, and loses its numbers unless they come from another matrix. Waits. */
-kry_status kryi_matrix_halved(kry_op *op, kry_op **half);
-/* *op := its halves, if there can be such; nobody else has it then. Waits. */
-kry_status kryi_matrix_take_halves(kry_op **op);
-/* The operator of which this one has the halves, borrowed; NULL: it is no such one. */
-kry_op *kryi_matrix_halved_from(kry_op *op);
-/* After new numbers of that operator; any other one is left alone. Waits. */
-kry_status kryi_matrix_halved_again(kry_op *op);
-/* Of halves and of what is beside them; 0: there are none. */
-double kryi_matrix_halved_bytes(const kry_op *op);
 
 /* ---- at_once.c --------------------------------------------------------------------------------- */
 

@@ -274,8 +274,7 @@ static kry_status check(const kryi_matrix *A)
     const bool has_loop = !strcmp(stage->stem, "csr") || !strcmp(stage->stem, "ell") ||
                           !strcmp(stage->stem, "sell") || !strcmp(stage->stem, "dia");
 
-    CHECK(!kryi_device_is_host(A->dev) && A->shape.rows > 0 && A->shape.rows == A->shape.cols &&
-              A->unit == 0,
+    CHECK(!kryi_device_is_host(A->dev) && A->shape.rows > 0 && A->shape.rows == A->shape.cols,
           KRY_ERR_UNSUPPORTED, "no kernels for that");
     CHECK(A->stages == 1 && has_loop, KRY_ERR_UNSUPPORTED,
           "format %s takes more than one launch to a product, or none that other work can be put "

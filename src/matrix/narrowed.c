@@ -76,7 +76,8 @@ done:
     return st;
 }
 
-kry_status kryi_matrix_shell(kryi_matrix *A, kryi_matrix **N)
+/* *N := A's structure for vectors in single, without numbers. */
+static kry_status make_shell(kryi_matrix *A, kryi_matrix **N)
 {
     kry_status st = KRY_OK;
     const kryi_csr size = { .rows = A->shape.rows, .cols = A->shape.cols, .type = KRY_F32 };
@@ -94,12 +95,13 @@ done:
     return st;
 }
 
-kry_status kryi_matrix_follow_format(kryi_matrix *A, kryi_matrix *N)
+/* N gets the structure that A has now, and no numbers. On failure it keeps both. */
+static kry_status follow_format(kryi_matrix *A, kryi_matrix *N)
 {
     kry_status st = KRY_OK;
     kryi_matrix *fresh = NULL;
 
-    TRY(kryi_matrix_shell(A, &fresh));
+    TRY(make_shell(A, &fresh));
     TRY(kryi_matrix_kernels(fresh, KRY_F32));
     kryi_matrix_exchange(N, fresh);
     N->formats = A->formats;
@@ -120,7 +122,7 @@ static kry_status renew(kryi_source *source, kryi_matrix *N)
         TRY(kryi_buffer_retain(N->dev, w->rest));
         rest = w->rest;
     }
-    if (N->val && N->formats != A->formats) TRY(kryi_matrix_follow_format(A, N));
+    if (N->val && N->formats != A->formats) TRY(follow_format(A, N));
     kryi_buffer_release(N->dev, &N->val);
     kryi_buffer_release(N->dev, &N->surplus);
     N->val = val, N->surplus = rest, val = rest = NULL;
@@ -144,7 +146,7 @@ kry_status kryi_matrix_narrowed(const kry_op *op, cl_mem rest, kry_op **narrow)
     narrowed *w = NULL;
 
     *narrow = NULL;
-    TRY(kryi_matrix_shell(A, &N));
+    TRY(make_shell(A, &N));
     N->formats = A->formats;
     TRY(kryi_alloc(1, sizeof *w, &w));
     *w = (narrowed){ .source = { renew, narrowed_destroy }, .of = kry_op_retain(op) };
@@ -175,9 +177,7 @@ double kryi_matrix_narrowed_bytes(const kry_op *op)
 {
     const kryi_matrix *N = kryi_matrix_of(op);
     const bool is_one = N && N->source && N->source->renew == renew;
-    const kry_op *of = kryi_matrix_halved_from((kry_op *)op);
 
-    if (of) return kryi_matrix_halved_bytes(op) + kryi_matrix_narrowed_bytes(of);
     if (!is_one) return 0;
     const narrowed *w = (const narrowed *)N->source;
     const bool shares = N->val == kryi_matrix_of(w->of)->val;

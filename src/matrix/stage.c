@@ -127,10 +127,7 @@ void kryi_stage_defines(const kryi_matrix *A, const kryi_stage *s, kry_type stor
                         char text[KRY_STAGE_DEFINES])
 {
     snprintf(text, KRY_STAGE_DEFINES, "%s%s", s->defines,
-             s->no_values              ? ""
-             : A->unit != 0            ? " -DVAL=half -DHALVES"
-             : stored == A->shape.type ? ""
-                                       : " -DVAL=float");
+             stored == A->shape.type || s->no_values ? "" : " -DVAL=float");
 }
 
 size_t kryi_stage_args(const kryi_matrix *A, const kryi_stage *s, const kry_arg *rest, size_t count,

@@ -886,8 +886,7 @@ static kry_status check(const kry_op *A, const void *params)
 {
     kry_status st = KRY_OK;
 
-    CHECK(((const kry_mg_params *)params)->cycle.values != KRY_CYCLE_VALUES_HALF,
-          KRY_ERR_UNSUPPORTED, "%s: values = half is for kry_amg_create", who);
+    (void)params;
     CHECK(kryi_stencil_here(A), KRY_ERR_UNSUPPORTED,
           "%s: '%s' is no grid operator (kry_stencil_create); kry_amg_create takes matrices", who,
           A->table->kind);

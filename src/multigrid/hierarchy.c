@@ -394,7 +394,7 @@ const kryi_field kryi_cycle_fields[] = {
       KRY_WORD("coarsest", WHOLE, "=N", "unknowns up to which a level is solved exactly"),
       KRY_CLOSED(1, INFINITY) },
     { KRY_FIELD(INT, levels), KRY_WORD("levels", WHOLE, "=N", "at most"), KRY_CLOSED(1, INFINITY) },
-    { KRY_FIELD(INT, values), KRY_WORD("values", CHOICE, "=auto|single|double|half",
+    { KRY_FIELD(INT, values), KRY_WORD("values", CHOICE, "=auto|single|double",
                                        "numbers of the cycle for a grid or a matrix in double") },
     { 0 },
 };

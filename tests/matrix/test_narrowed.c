@@ -1,6 +1,5 @@
 /*
- * test_narrowed.c - cycles of algebraic multigrid whose levels are in single or in half: iterations against those of a cycle in double or
- * in single.
+ * test_narrowed.c - cycles of algebraic multigrid whose levels are in single: iterations against those of a cycle in double.
  */
 #include "patterns.h"
 #include <kry/multigrid.h>
@@ -42,8 +41,7 @@ static int64_t iterations(const kry_op *A, kry_cycle_values values, double size,
     kry_vec *b = vec_of(KRY_F64, numbers, n, 1), *solution;
     OK(kry_vec_create(device(), KRY_F64, n, 1, &solution));
     OK(kry_amg_create(A, KRY_AMG(.cycle.values = values), &M));
-    if (values != KRY_CYCLE_VALUES_HALF)
-        assert_int_equal(is_in_single(M), values != KRY_CYCLE_VALUES_DOUBLE);
+    assert_int_equal(is_in_single(M), values != KRY_CYCLE_VALUES_DOUBLE);
     OK(kry_pcg_create(A, KRY_PCG(.precond = M, .stop = { .rtol = 1e-8 }), &solver));
     OK(kry_solve(solver, b, solution, &result));
     assert_int_equal(result.reason, KRY_CONVERGED);
@@ -124,8 +122,10 @@ static void cycle__only_where_it_does_as_well(void **state)
 }
 
 /* After new numbers of A, an update is a new M; beyond the range of single it is refused, and M stays. */
-static void check_new_numbers(kry_cycle_values values)
+static void cycle__follows_new_numbers(void **state)
 {
+    (void)state;
+    if (acc_type() == KRY_F32) SKIP("no double");
     kry_problem *p = NULL;
     kry_op *M, *new, *A = problem_times("poisson2d:41", 1, KRY_ASSEMBLED);
     OK(kry_problem_create("poisson2d:41", 1, &p));
@@ -133,11 +133,11 @@ static void check_new_numbers(kry_cycle_values values)
     double *val = calloc((size_t)nnz, sizeof *val), *r = random_array(KRY_F64, n);
     kry_vec *in = vec_of(KRY_F64, r, n, 1), *out = vec_of(KRY_F64, r, n, 1);
 
-    OK(kry_amg_create(A, KRY_AMG(.cycle.values = values), &M));
+    OK(kry_amg_create(A, NULL, &M));
     for (int64_t e = 0; e < nnz; e++) val[e] = p->val[e] / 7;
     OK(kry_op_update(A, val));
     OK(kry_op_update(M, NULL));
-    OK(kry_amg_create(A, KRY_AMG(.cycle.values = values), &new));
+    OK(kry_amg_create(A, NULL, &new));
     OK(kry_op_apply(M, 1, in, 0, out));
     double *updated = numbers_of(out);
     OK(kry_op_apply(new, 1, in, 0, out));
@@ -152,99 +152,6 @@ static void check_new_numbers(kry_cycle_values values)
     kry_problem_release(&p);
 }
 
-static void cycle__follows_new_numbers(void **state)
-{
-    (void)state;
-    if (acc_type() == KRY_F32) SKIP("no double");
-    check_new_numbers(KRY_CYCLE_VALUES_AUTO);
-    check_new_numbers(KRY_CYCLE_VALUES_HALF);
-}
-
-/* Levels of M, but the coarsest one, whose matrices are in half. */
-static int levels_in_half(const kry_op *M)
-{
-    int count = 0;
-    for (int i = 0; i + 1 < kry_multigrid_levels(M); i++) {
-        kry_level_info level;
-        kry_op_info matrix;
-        OK(kry_multigrid_level(M, i, &level));
-        kry_op_describe(level.matrix, &matrix);
-        count += strstr(matrix.variant, ", in half") != NULL;
-    }
-    return count;
-}
-
-static void cycle__in_half_as_many_iterations_as_in_single(void **state)
-{
-    static const struct {
-        const char *spec;
-        double factor;
-        bool
-            all; /* levels are in half; else one at least, for a format with rows in pieces has none */
-    } tries[] = { { "poisson2d:61", 3, true },
-                  { "poisson2d:61", 1e7 / 3, true },
-                  { "poisson3d:16", 1e-9 / 3, true },
-                  { "anisotropic2d:60:0.001", 1.0 / 3, true },
-                  { "geograph_spd:3000", 1.0 / 3, false },
-                  { "circuit_spd:2000:8", 1.0 / 3, false } };
-    (void)state;
-    if (acc_type() == KRY_F32) SKIP("no double");
-    for (size_t k = 0; k < COUNT(tries); k++) {
-        kry_op *M, *A = problem_times(tries[k].spec, tries[k].factor, KRY_ASSEMBLED);
-        const int64_t one = iterations(A, KRY_CYCLE_VALUES_SINGLE, 1, NULL);
-        const int64_t half = iterations(A, KRY_CYCLE_VALUES_HALF, 1, NULL);
-        OK(kry_amg_create(A, KRY_AMG(.cycle.values = KRY_CYCLE_VALUES_HALF), &M));
-        const int levels = levels_in_half(M), above = kry_multigrid_levels(M) - 1;
-        print_message("# %s: %lld in single, %lld in half, %d of %d levels\n", tries[k].spec,
-                      (long long)one, (long long)half, levels, above);
-        assert_true(llabs(one - half) <= 1);
-        assert_true(tries[k].all ? levels == above : levels > 0);
-        kry_op_release(&M), kry_op_release(&A);
-    }
-}
-
-/* Numbers with which all levels are in half give way to some too far apart for it, and come back. */
-static void cycle__in_half_where_new_numbers_fit(void **state)
-{
-    (void)state;
-    if (acc_type() == KRY_F32) SKIP("no double");
-    kry_problem *p = NULL;
-    kry_op *M, *A = problem_times("poisson2d:41", 1.0 / 3, KRY_ASSEMBLED);
-    OK(kry_problem_create("poisson2d:41", 1, &p));
-    double *val = calloc((size_t)p->row_ptr[p->n], sizeof *val);
-
-    OK(kry_amg_create(A, KRY_AMG(.cycle.values = KRY_CYCLE_VALUES_HALF), &M));
-    const int above = levels_in_half(M);
-    assert_int_equal(above, kry_multigrid_levels(M) - 1);
-    for (int far = 1; far >= 0; far--) {
-        for (int64_t i = 0; i < p->n; i++)
-            for (int64_t e = p->row_ptr[i]; e < p->row_ptr[i + 1]; e++)
-                val[e] = p->val[e] * (far ? exp2(-(double)(i + p->col[e]) / 80) : 1);
-        OK(kry_op_update(A, val));
-        OK(kry_op_update(M, NULL));
-        assert_true(far ? levels_in_half(M) < above : levels_in_half(M) == above);
-    }
-    free(val);
-    kry_op_release(&M), kry_op_release(&A);
-    kry_problem_release(&p);
-}
-
-/* Where row sums alone do not make a matrix close to another one its levels stay in single. */
-static void cycle__in_half_for_constants_alone(void **state)
-{
-    (void)state;
-    if (acc_type() == KRY_F32) SKIP("no double");
-    kry_op *M, *A = problem_times("elasticity2d:24x8", 1, KRY_ASSEMBLED);
-    OK(kry_amg_create(A, KRY_AMG(.cycle.values = KRY_CYCLE_VALUES_HALF), &M));
-    assert_true(is_in_single(M));
-    assert_int_equal(levels_in_half(M), 0);
-    kry_op_release(&M), kry_op_release(&A);
-    A = problem_times("convection2d:40:10", 1, KRY_ASSEMBLED);
-    OK(kry_amg_create(A, KRY_AMG(.cycle.values = KRY_CYCLE_VALUES_HALF), &M));
-    assert_int_equal(levels_in_half(M), 0);
-    kry_op_release(&M), kry_op_release(&A);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,11 +160,6 @@ int main(void)
         cmocka_unit_test(cycle__takes_b_of_any_size),
         cmocka_unit_test(cycle__only_where_it_does_as_well),
         cmocka_unit_test(cycle__follows_new_numbers),
-        cmocka_unit_test_setup(cycle__in_half_as_many_iterations_as_in_single, on_cpu_kernels),
-        cmocka_unit_test_setup(cycle__in_half_as_many_iterations_as_in_single, on_gpu_kernels),
-        cmocka_unit_test_setup(cycle__in_half_where_new_numbers_fit, on_cpu_kernels),
-        cmocka_unit_test_setup(cycle__in_half_where_new_numbers_fit, on_gpu_kernels),
-        cmocka_unit_test(cycle__in_half_for_constants_alone),
     };
-    return cmocka_run_group_tests(tests, keep_profile, restore_profile);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
