@@ -9,6 +9,7 @@ typedef struct lanczos {
     kry_op *A;
     kryi_layout layout; /* sums are over these rows, also where the device is a part of a team */
     kry_vec *s, *v, *old, *w, *scaled;
+    kry_sum *sum; /* of all dot products: it is larger than short vectors */
 } lanczos;
 
 static void lanczos_release(lanczos *l)
@@ -16,6 +17,7 @@ static void lanczos_release(lanczos *l)
     kry_vec **const vectors[] = { &l->s, &l->v, &l->old, &l->w, &l->scaled };
 
     for (size_t k = 0; k < COUNT(vectors); k++) kry_vec_release(vectors[k]);
+    kry_sum_release(&l->sum);
     kry_op_release(&l->A);
     free(l->layout.scratch);
 }
@@ -33,6 +35,7 @@ static kry_status lanczos_create(const kryi_device_csr *A, cl_mem d, lanczos *l)
         TRY(kry_vec_create(A->dev, KRY_F64, A->rows, 1, vectors[k]));
         (*vectors[k])->layout = &l->layout;
     }
+    TRY(kry_sum_create(A->dev, 1, &l->sum));
     TRY(kryi_device_csr_operator(A, 0, NULL, &l->A));
     TRY(kryi_vec_fill_random(0, l->v));
     const kry_arg args[] = { ARG(rows), ARG(d), ARG(l->s->buffer) };
@@ -41,8 +44,14 @@ done:
     return st;
 }
 
+static kry_status dot(lanczos *l, const kry_vec *x, const kry_vec *y, double *value)
+{
+    const kry_status st = kry_vec_dot_sum(x, y, l->sum);
+    return st < 0 ? st : kryi_sum_read(&l->layout, l->sum, value);
+}
+
 /* w := S A S v - beta old - alpha v, alpha = v'S A S v; beta: what was left the last time. */
-static kry_status step(const lanczos *l, double beta, double *alpha)
+static kry_status step(lanczos *l, double beta, double *alpha)
 {
     kry_status st = KRY_OK;
 
@@ -50,7 +59,7 @@ static kry_status step(const lanczos *l, double beta, double *alpha)
     TRY(kry_op_apply(l->A, 1, l->scaled, 0, l->w));
     TRY(kry_vec_mul(1, l->s, l->w, 0, l->w));
     TRY(kry_vec_axpby(-beta, l->old, 1, l->w));
-    TRY(kry_vec_dot(l->w, l->v, alpha));
+    TRY(dot(l, l->w, l->v, alpha));
     TRY(kry_vec_axpby(-*alpha, l->v, 1, l->w));
 done:
     return st;
@@ -61,13 +70,13 @@ static kry_status run_lanczos(lanczos *l, kryi_lanczos *T)
     kry_status st = KRY_OK;
     double beta = 0, squared, alpha;
 
-    TRY(kry_vec_dot(l->v, l->v, &squared));
+    TRY(dot(l, l->v, l->v, &squared));
     TRY(kry_vec_axpby(1 / sqrt(squared), l->v, 0, l->v));
     TRY(kry_vec_fill(l->old, 0));
     for (T->n = 0; T->n < KRY_LANCZOS_STEPS && T->n < l->v->n;) {
         TRY(step(l, beta, &alpha));
         T->diagonal[T->n] = alpha, T->off[T->n++] = beta;
-        TRY(kry_vec_dot(l->w, l->w, &squared));
+        TRY(dot(l, l->w, l->w, &squared));
         beta = sqrt(squared);
         if (!(beta > 1e-12)) break;
         kry_vec *room = l->old;

@@ -67,8 +67,8 @@ static kry_status program_make(kry_device *dev, const kryi_wanted *w, struct kry
 
     kryi_program_options(dev, w->type, w->defines, options, sizeof options);
     TRY(kryi_alloc(1, sizeof *p, &p));
-    p->wanted = (kryi_wanted){ .type = w->type, .reproducible = w->reproducible };
-    strcpy(p->wanted.key, w->key);
+    p->wanted = *w;
+    p->wanted.stem = p->wanted.defines = NULL; /* until there are copies */
     TRY(kryi_copy_text(w->stem, &p->wanted.stem));
     TRY(kryi_copy_text(w->defines, &p->wanted.defines));
     TRY(kryi_copy_text(options, &p->wanted.options));
@@ -81,10 +81,18 @@ done:
     return st;
 }
 
-static struct kryi_program *program_find(kry_device *dev, const char *key)
+static bool is_alike(const kryi_wanted *a, const kryi_wanted *b)
+{
+    return a->type == b->type && a->group == b->group && a->reproducible == b->reproducible &&
+           a->unoptimised == b->unoptimised && !strcmp(a->stem, b->stem) &&
+           !strcmp(a->defines, b->defines);
+}
+
+/* Every launch of a kernel that its caller does not keep comes here, so nothing is printed or allocated. */
+static struct kryi_program *program_find(kry_device *dev, const kryi_wanted *w)
 {
     struct kryi_program *p = dev->programs;
-    while (p && strcmp(p->wanted.key, key)) p = p->next;
+    while (p && !is_alike(&p->wanted, w)) p = p->next;
     return p;
 }
 
@@ -187,9 +195,12 @@ kry_status kryi_kernel_get(kry_device *dev, const char *stem, kry_type type, con
                            const char *name, kryi_kernel **kernel)
 {
     kry_status st = KRY_OK;
-    kryi_wanted w = {
-        .stem = stem, .defines = defines, .type = type, .reproducible = dev->layout.reproducible
-    };
+    const kryi_wanted w = { .stem = stem,
+                            .defines = defines,
+                            .type = type,
+                            .reproducible = dev->layout.reproducible,
+                            .unoptimised = dev->layout.unoptimised,
+                            .group = kryi_group_size(dev) };
     kryi_kernel *k = NULL, *fresh = NULL;
     bool locked = false;
 
@@ -197,14 +208,12 @@ kry_status kryi_kernel_get(kry_device *dev, const char *stem, kry_type type, con
     TRY(kryi_device_check_thread(dev));
     CHECK(!dev->team, KRY_ERR_UNSUPPORTED, "this cannot be done on several devices ('%s') yet",
           dev->info.name);
-    CHECK(snprintf(w.key, sizeof w.key, "%s\n%d\n%d\n%d\n%s", stem, (int)type,
-                   dev->layout.reproducible + dev->layout.unoptimised, kryi_group_size(dev),
-                   defines) < (int)sizeof w.key,
-          KRY_ERR_BUILD, "kernels '%s': too many defines", stem);
-    if ((*kernel = kernel_find(program_find(dev, w.key), name))) return KRY_OK;
+    if ((*kernel = kernel_find(program_find(dev, &w), name))) return KRY_OK;
+    CHECK(strlen(defines) < KRY_MAX_OPTIONS / 2, KRY_ERR_BUILD, "kernels '%s': too many defines",
+          stem);
     pthread_mutex_lock(&dev->making);
     locked = true;
-    struct kryi_program *p = program_find(dev, w.key);
+    struct kryi_program *p = program_find(dev, &w);
     if (!p) TRY(program_make(dev, &w, &p));
     if ((k = kernel_find(p, name)) == NULL) {
         TRY(kernel_make(p, name, &fresh));

@@ -31,12 +31,12 @@ typedef struct kryi_kernel {
     bool persistent;
 } kryi_kernel;
 
-/* What a program of a device is made of; `key` has all that it depends on. options: for the compiler. */
+/* All that a program of a device depends on; options, which follow from the rest, are for the compiler. */
 typedef struct kryi_wanted {
     const char *stem, *defines, *options;
     kry_type type;
-    bool reproducible; /* kryi_layout */
-    char key[512];
+    bool reproducible, unoptimised; /* kryi_layout */
+    int group;                      /* work-items */
 } kryi_wanted;
 
 /* Compile the kernel's program, unless that is done. Who launches a kernel does so by itself; who asks a driver about
