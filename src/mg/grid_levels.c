@@ -20,8 +20,8 @@
  * Storage    on each part its window of the levels in parts, and of all levels of at most `gather` unknowns the whole
  */
 #include "matrix/matrix_parts.h"
-#include "mg/box_correct.h"
 #include "mg/box_passes.h"
+#include "mg/box_space.h"
 #include "mg/part_boxes.h"
 #include "multigrid/smoother.h"
 #include "multigrid/team_levels.h"
@@ -220,7 +220,7 @@ typedef struct grids {
 
     /* of a grid in one piece; NULL: there are none */
     kryi_box_passes *passes[MOST_LEVELS];
-    kryi_box_correct *correct; /* of level 0 */
+    kryi_box_space *space; /* of level 0 */
     kryi_box_tail *tail;
 
     /* of a grid in parts; with a count of 1 A[0] is a share, as `given` */
@@ -242,7 +242,7 @@ static void grids_destroy(void *self)
     if (!L) return;
     kryi_team_levels_destroy(L->below);
     kryi_box_tail_release(&L->tail);
-    kryi_box_correct_release(&L->correct);
+    kryi_box_space_release(&L->space);
     for (int i = 0; i < MOST_LEVELS; i++) {
         kryi_part_passes_release(&L->part_passes[i]);
         kryi_box_passes_release(&L->passes[i]);
@@ -634,12 +634,12 @@ static kry_status make_in_one(kryi_hierarchy *H, grids *L)
         TRY(append(L, &more));
     TRY(find_bounds(L));
     const int steps = kryi_smoother_steps(cycle);
-    if (L->P[0] && steps) TRY(kryi_box_correct_create(L->A[0], L->P[0], &L->correct));
+    if (L->P[0] && steps) TRY(kryi_box_space_create(L->A[0], L->P[0], &L->space));
     for (int i = 0; i < L->count; i++) {
         kryi_level level = { .A = L->A[i], .P = L->P[i], .highest = L->highest[i] };
         if (L->P[i]) TRY(make_passes(L, i, steps, &level));
         if (!i) level.factor = L->factor;
-        if (!i && L->correct) level.passes = &kryi_box_correct_table, level.self = L->correct;
+        if (!i && L->space) level.passes = kryi_box_space_passes(L->space), level.self = L->space;
         TRY(kryi_hierarchy_add(H, &level));
     }
 done:

@@ -5,8 +5,8 @@
  * Exchanged  with each restriction what the coarse grid's window has of other parts
  * Moves      what these points have, if they do not follow each other in the coarse grid's window, once more
  */
-#include "mg/box_correct.h"
 #include "mg/box_passes.h"
+#include "mg/box_space.h"
 #include "mg/part_boxes.h"
 #include "multigrid/smoother.h"
 #include <stdlib.h>
@@ -135,9 +135,9 @@ done:
 /* ---- passes --------------------------------------------------------------------------------------- */
 
 struct kryi_part_passes {
-    const part_transfer *t;    /* borrowed */
-    kryi_box_passes *fused;    /* owned; NULL: none, */
-    kryi_box_correct *correct; /* or one of the two is not there */
+    const part_transfer *t; /* borrowed */
+    kryi_box_passes *fused; /* owned; NULL: none, */
+    kryi_box_space *space;  /* or one of the two is not there */
 };
 
 static kry_status go_down(void *self, const kryi_sweeps *s, const kry_vec *b, kry_vec *x,
@@ -166,6 +166,18 @@ done:
     return st;
 }
 
+static kry_status descend(void *self, const kry_vec *b, const kry_vec *x, kry_vec *coarse)
+{
+    kry_status st = KRY_OK;
+    const kryi_part_passes *p = self;
+    kry_vec inner = place_of(p->t, coarse);
+
+    TRY(kryi_box_space_descend(p->space, b, x, &inner));
+    TRY(complete(p->t, &inner, coarse));
+done:
+    return st;
+}
+
 static kry_status correct(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y)
 {
@@ -174,7 +186,7 @@ static kry_status correct(void *self, double step, const kry_vec *b, const kry_v
     kry_vec inner;
 
     TRY(take(p->t, e, &inner));
-    TRY(kryi_box_correct_table.correct(p->correct, step, b, x, &inner, y));
+    TRY(kryi_box_space_correct(p->space, step, b, x, &inner, y));
 done:
     return st;
 }
@@ -184,9 +196,9 @@ static double bytes_of_both(const void *self)
     return kryi_box_passes_table.bytes(((const kryi_part_passes *)self)->fused);
 }
 
-static double bytes_of_correct(const void *self)
+static double bytes_of_space(const void *self)
 {
-    return kryi_box_correct_table.bytes(((const kryi_part_passes *)self)->correct);
+    return kryi_box_space_bytes(((const kryi_part_passes *)self)->space);
 }
 
 void kryi_part_passes_release(kryi_part_passes **address)
@@ -194,7 +206,7 @@ void kryi_part_passes_release(kryi_part_passes **address)
     kryi_part_passes *p = *address;
     *address = NULL;
     if (!p) return;
-    kryi_box_correct_release(&p->correct);
+    kryi_box_space_release(&p->space);
     kryi_box_passes_release(&p->fused);
     free(p);
 }
@@ -206,16 +218,20 @@ kry_status kryi_part_passes_create(const kry_op *A, const kry_op *P, int steps, 
                                        .down = go_down,
                                        .up = go_up,
                                        .bytes = bytes_of_both },
-                             corrects = { .correct = correct, .bytes = bytes_of_correct };
+                             space = { .descend = descend,
+                                       .correct = correct,
+                                       .bytes = bytes_of_space },
+                             corrects = { .correct = correct, .bytes = bytes_of_space };
     kry_status st = KRY_OK;
     kryi_part_passes *p = NULL;
 
     TRY(kryi_alloc(1, sizeof *p, &p));
     p->t = part_transfer_of(P);
     TRY(kryi_box_passes_create(A, p->t->P, steps, false, &p->fused));
-    if (!p->fused) TRY(kryi_box_correct_create(A, p->t->P, &p->correct));
-    if (!p->fused && !p->correct) goto done;
-    level->passes = p->fused ? &fused : &corrects, level->self = p;
+    if (!p->fused) TRY(kryi_box_space_create(A, p->t->P, &p->space));
+    if (!p->fused && !p->space) goto done;
+    level->passes = p->fused ? &fused : kryi_box_space_descends(p->space) ? &space : &corrects;
+    level->self = p;
     *out = p, p = NULL;
 done:
     kryi_part_passes_release(&p);

@@ -55,7 +55,9 @@ static inline const char *kryi_box_uniform(const kryi_box_grid *grid)
 /* The define of kernels that go along z, column by column, or "". */
 static inline const char *kryi_box_along(const kryi_box_grid *grid)
 {
-    return grid->axes == 3 && grid->ends[2] <= KRY_BOX_ENDS ? " -DALONG" : "";
+    return grid->axes == 3 && kryi_box_rows_alike(grid) && grid->ends[2] <= KRY_BOX_ENDS
+               ? " -DALONG"
+               : "";
 }
 
 /* Whether the numbers of such a grid are in flux form: in single, where they vary. */

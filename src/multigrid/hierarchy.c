@@ -134,8 +134,7 @@ static double step_by_step(const kryi_rung *g)
 
     if (!(product > 0 && down > 0)) return 0;
     if (kryi_rung_corrects_at_once(g))
-        return first + (both - 2) * step + product + word + down +
-               g->level.passes->bytes(g->level.self);
+        return first + (both - 2) * step + g->level.passes->bytes(g->level.self);
     return first + (both - 1) * step + product + word + down + up + word;
 }
 

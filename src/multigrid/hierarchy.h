@@ -35,6 +35,8 @@ typedef struct kryi_passes {
     /* y := the steps from x + P e; s->sum as of any steps */
     kry_status (*up)(void *self, const kryi_sweeps *s, const kry_vec *b, const kry_vec *x,
                      const kry_vec *e, kry_vec *y);
+    /* coarse := P' (b - A x); NULL: there is no such pass */
+    kry_status (*descend)(void *self, const kry_vec *b, const kry_vec *x, kry_vec *coarse);
     /* y := v + step D^-1 (b - A v) with v = x + P e */
     kry_status (*correct)(void *self, double step, const kry_vec *b, const kry_vec *x,
                           const kry_vec *e, kry_vec *y);
@@ -43,7 +45,9 @@ typedef struct kryi_passes {
                               const kry_vec *b, kry_vec *x, kry_vec *coarse);
     kry_status (*up_narrow)(void *self, const kryi_sweeps *s, const kryi_narrow *narrow,
                             const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y);
-    double (*bytes)(const void *self); /* that both, or `correct`, move at least */
+    double (*bytes)(
+        const void *self); /* that both move at least: `down` and `up`, or `descend`, or what
+                                            is in its place, and `correct` */
 } kryi_passes;
 
 struct kryi_shell; /* part_window.h */

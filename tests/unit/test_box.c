@@ -1,6 +1,6 @@
 /* test_box.c - grids with stored stencils: interpolation, Galerkin operators and products against plain C. */
-#include "mg/box_correct.h"
 #include "mg/box_passes.h"
+#include "mg/box_space.h"
 #include "op_suite.h"
 #include "relax_suite.h"
 
@@ -630,7 +630,7 @@ static void box__columns(void **state)
 }
 
 /* The pass against P and a step, one after the other. */
-static void check_correct(level *L, kryi_box_correct *correct)
+static void check_correct(level *L, kryi_box_space *space)
 {
     const kry_type type = kry_op_get_shape(L->A)->type;
     const double step = 0.7;
@@ -643,7 +643,7 @@ static void check_correct(level *L, kryi_box_correct *correct)
     guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, x);
     guarded E = guarded_create(type, L->m, 1, 3, e), Y = guarded_create(type, L->n, 1, 5, NULL);
     for (int i = 0; i < 2; i++) place[i] = vec_of(type, x, L->n, 1);
-    OK(kryi_box_correct_table.correct(correct, step, B.v, X.v, E.v, Y.v));
+    OK(kryi_box_space_correct(space, step, B.v, X.v, E.v, Y.v));
     OK(kry_op_apply(L->P, 1, E.v, 1, place[0]));
     step_by_step(L, &(kryi_sweeps){ .count = 1, .step = &step }, false, B.v, place);
     check_same(L, &Y, place[0], L->d, 4, "a step from x + P e");
@@ -652,7 +652,28 @@ static void check_correct(level *L, kryi_box_correct *correct)
     free(b), free(x), free(e);
 }
 
-/* Sizes around tiles, which have 30 by 6 columns of their own; and with layers
+/* The pass against a residual and P', one after the other. */
+static void check_descend(level *L, kryi_box_space *space)
+{
+    const kry_type type = kry_op_get_shape(L->A)->type;
+    double *b = random_array(type, L->n), *x = random_array(type, L->n);
+    kry_vec *coarse = NULL;
+
+    for (int64_t i = 0; i < L->n; i++) x[i] = to_type(type, x[i] / L->d[i]);
+    guarded B = guarded_create(type, L->n, 1, 1, b), X = guarded_create(type, L->n, 1, 2, x);
+    guarded Y = guarded_create(type, L->m, 1, 5, NULL);
+    kry_vec *r = vec_of(type, b, L->n, 1);
+    OK(kry_vec_create(device(), type, L->m, 1, &coarse));
+    OK(kryi_box_space_descend(space, B.v, X.v, Y.v));
+    OK(kry_op_residual(L->A, B.v, X.v, r));
+    OK(kry_op_apply_transpose(L->P, 1, r, 0, coarse));
+    check_same(L, &Y, coarse, NULL, 64, "the restriction of a residual");
+    kry_vec_release(&r), kry_vec_release(&coarse);
+    guarded_release(&B), guarded_release(&X), guarded_release(&Y);
+    free(b), free(x);
+}
+
+/* Sizes around tiles, which have 30 by 14 and 28 by 12 columns of their own; and with layers
  * that are alike, and such that are not. */
 #define D KRY_DIRICHLET
 #define F KRY_DIRICHLET_FACE
@@ -661,7 +682,7 @@ static void check_correct(level *L, kryi_box_correct *correct)
 static const struct {
     grid g;
     unsigned axes;
-} correct_cases[] = {
+} space_cases[] = {
     { { .name = "Poisson 31 x 7 x 33", .size = { 31, 7, 33 } }, 7 },
     { { .name = "sides 30 x 13 x 26",
         .size = { 30, 13, 26 },
@@ -695,21 +716,23 @@ static const struct {
 #undef N
 #undef P
 
-static void passes__correct_and_step(void **state)
+static void passes__in_space(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
     const kry_type type = type_of(state);
 
     use_profile("gpu-kernels");
-    for (size_t i = 0; i < COUNT(correct_cases); i++) {
-        kryi_box_correct *correct = NULL;
+    for (size_t i = 0; i < COUNT(space_cases); i++) {
+        kryi_box_space *space = NULL;
         if (!one_of(2, (int64_t)i + (type == KRY_F32))) continue;
-        print_message("# %s\n", correct_cases[i].g.name);
-        level L = level_of(&correct_cases[i].g, type, correct_cases[i].axes, false, 1);
-        OK(kryi_box_correct_create(L.A, L.P, &correct));
-        assert_non_null(correct);
-        check_correct(&L, correct);
-        kryi_box_correct_release(&correct);
+        print_message("# %s\n", space_cases[i].g.name);
+        level L = level_of(&space_cases[i].g, type, space_cases[i].axes, false, 1);
+        OK(kryi_box_space_create(L.A, L.P, &space));
+        assert_non_null(space);
+        check_correct(&L, space);
+        assert_int_equal(kryi_box_space_descends(space), space_cases[i].axes == 7);
+        if (kryi_box_space_descends(space)) check_descend(&L, space);
+        kryi_box_space_release(&space);
         level_release(&L);
     }
     use_profile(NULL);
@@ -718,13 +741,9 @@ static void passes__correct_and_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),
-        BOTH(box__columns),
-        BOTH(box__long_rows),
-        BOTH(box__some_axes),
-        BOTH(passes__by_layers),
-        BOTH(passes__by_tiles),
-        BOTH(passes__correct_and_step),
+        BOTH(box__all_axes),    BOTH(box__columns),      BOTH(box__long_rows),
+        BOTH(box__some_axes),   BOTH(passes__by_layers), BOTH(passes__by_tiles),
+        BOTH(passes__in_space),
     };
     return cmocka_run_group_tests_name("box", tests, keep_profile, restore_profile);
 }
