@@ -49,7 +49,7 @@ OPTIONAL = {
 INDICES = {
     'kry_csr_create': 'row_ptr col', 'kry_csr_predict': 'row_ptr col', 'kry_csr_create_rows': 'first_row row_ptr col',
     'kry_coo_create': 'row col', 'kry_team_volume': 'row_ptr col', 'kry_matrix_read': 'row_ptr col', 'kry_stencil_read': 'row_ptr col',
-    'kry_systems_create': 'row_ptr col', 'kry_vec_view': 'j', 'kry_vec_block': 'i j', 'kry_pin_create': 'row', 'kry_multigrid_level': 'i', 'kry_team_part': 'i',
+    'kry_systems_create': 'row_ptr col', 'kry_vec_view': 'j', 'kry_vec_block': 'i j', 'kry_multigrid_level': 'i', 'kry_team_part': 'i',
     'kry_op_volume': 'i', 'kry_vec_part': 'i first', 'kry_vec_row': 'i returned', 'kry_vec_rows_here': 'first',
     'kry_team_rows': 'first', 'kry_lu_factors': 'row_order', 'kry_lu_pivot': 'column', 'kry_vec_rref': 'pivot_columns',
     'kry_solver_word': 'i', 'kry_precond_word': 'i', 'kry_precond_setting': 'i', 'kry_deflation_word': 'i',

@@ -172,7 +172,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_diagonal(const kry_op *op, kry_vec *d);
  *
  *   copy  [out]  independent of A: it does not follow A's updates
  *
- * This works for stored matrices of every format, grid operators and pinned operators. The copy has the
+ * This works for stored matrices of every format and for grid operators. The copy has the
  * same bits as an operator that is made of the numbers rounded on the host; but in flux form its rows add
  * up to what those of A do.
  *
@@ -237,28 +237,6 @@ KRY_API KRY_MUST_CHECK kry_status kry_op_find_null_space(const kry_op *A, kry_ve
  * Returns  KRY_ERR_SHAPE, KRY_ERR_TYPE
  */
 KRY_API KRY_MUST_CHECK kry_status kry_op_set_near_null_space(kry_op *A, const kry_vec *vectors);
-
-/*
- * P := A + a_rr e_r e_r',  a_rr the diagonal entry of row r: a singular A made regular by pinning one
- * unknown.
- *
- *   A    symmetric positive semi-definite, KRY_SINGULAR or with one vector of kry_op_set_null_space
- *        that is not zero in row r; offers a diagonal. Kept
- *   row  r, from 0
- *   P    [out]  KRY_POSITIVE; kry_op_update(P, values) hands them on to A and takes a_rr again
- *
- * If A x = b has a solution, P x = b gives the one with x_r = 0; if not (KRY_SINGULAR), x_r a_rr is the
- * sum of b, and conjugate gradients for P, which look at the residual of A, end with KRY_INCONSISTENT.
- * Solvers made for A itself need fewer iterations without deflation (docs/deflation.md). Jacobi, Chebyshev
- * and deflation take P; make preconditioners that read entries or want a grid (block-ic, ip) from A, and
- * give them to a solver for P.
- *
- * Cost     a product with A and a launch; fused passes of A are not used
- * Returns  KRY_ERR_ARGUMENT for a row out of range, an A that is not known to be singular, or a null
- *          space that is zero in the row; KRY_ERR_UNSUPPORTED for one of several vectors, or an A
- *          without a diagonal; KRY_ERR_SINGULAR if a_rr is not positive; KRY_ERR_SHAPE. Waits.
- */
-KRY_API KRY_MUST_CHECK kry_status kry_pin_create(const kry_op *A, int64_t row, kry_op **P);
 
 #ifdef __cplusplus
 }

@@ -376,7 +376,7 @@ KRY_API KRY_MUST_CHECK kry_status kry_precond_create(const kry_op *A, const char
  * The word of kry_precond_create that kry_solver_create takes for A where method=pcg stands without one:
  * mg if A is a grid operator on one OpenCL device, else jacobi
  *
- *   alone  neither deflation nor a pin goes with it; false: jacobi
+ *   alone  no deflation goes with it; false: jacobi
  */
 KRY_API const char *kry_precond_default(const kry_op *A, bool alone);
 

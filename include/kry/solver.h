@@ -136,7 +136,7 @@ typedef struct kry_pcg_params {
  * of the guess, and of each x from which the method began anew. At the iteration limit x is the last one.
  *
  * All memory on the device is allocated here: 5 n-vectors, one more with a preconditioner, one more
- * for a singular or pinned A. Scalars stay on the device, and the host reads them a few iterations
+ * for a singular A. Scalars stay on the device, and the host reads them a few iterations
  * later. docs/solvers.md has the words moved.
  *
  * Returns  KRY_ERR_SHAPE if A is not square or M has another size; KRY_ERR_TYPE if their number
@@ -306,12 +306,10 @@ KRY_API KRY_MUST_CHECK kry_status kry_mixed_create(const kry_op *A, const kry_mi
  *                         richardson: x += M (b - A x); mg: the same with multigrid for M; fmg: from the coarsest level up; jacobi, sor: kry_relaxation_create, with omega, without the next four
  *            precond      a word of kry_precond_create (precond.h)
  *            deflation    none, or a word of kry_deflation_parse (deflation.h)
- *            null-space   of a singular A: project (out of residuals and x, the default), or pin:
- *                         solves with kry_pin_create(A, 0), M made from A; refused where A is not
- *                         singular. All methods but relaxations look at the entries of a matrix that is
- *                         not known to be singular or positive, as kry_op_find_null_space does:
- *                         unconnected parts whose rows add up to zero, and empty rows; none: they do
- *                         not look
+ *            null-space   of a singular A: project, out of residuals and x, the default. All methods but
+ *                         relaxations look at the entries of a matrix that is not known to be singular or
+ *                         positive, as kry_op_find_null_space does: unconnected parts whose rows add up to
+ *                         zero, and empty rows; none: they do not look
  *            reorder      none, or rcm: works with the rows and columns of a stored matrix in reverse
  *                         Cuthill-McKee order (docs/preconditioners.md); auto: where that pays
  *            equilibrate  on: works with rows and columns of a stored matrix scaled by powers of two

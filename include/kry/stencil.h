@@ -124,7 +124,7 @@ typedef struct kry_stencil_info {
     bool by_face; /* for each face; else that of a face is the harmonic mean of its two cells */
 } kry_stencil_info;
 
-/* *info := what kry_stencil_create made A of, without its numbers. A may be pinned (kry_pin_create).
+/* *info := what kry_stencil_create made A of, without its numbers.
  * Returns  KRY_ERR_UNSUPPORTED for any other operator */
 KRY_API KRY_MUST_CHECK kry_status kry_stencil_describe(const kry_op *A, kry_stencil_info *info);
 

@@ -54,7 +54,6 @@ static const struct line {
     { "relax_sweep", 4, 3, 0, OLD },
     { "null_space_dot", 1, 1, 0, 0 },
     { "null_space_subtract", 2, 1, 0, 0 },
-    { "pin_add", 0, 0, 0, 0 },
     { "deflation_restrict", 1, 1, 0, PIECES },
     { "deflation_prolong", 1, 1, 0, LABELS },
     { "deflation_correct", 3, 5, 0, LABELS },

@@ -3,7 +3,6 @@
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 
 kry_status kry_stencil_describe(const kry_op *A, kry_stencil_info *info)
 {
@@ -12,7 +11,7 @@ kry_status kry_stencil_describe(const kry_op *A, kry_stencil_info *info)
     if (info) *info = (kry_stencil_info){ 0 };
     CHECK(A && info, KRY_ERR_ARGUMENT, "kry_stencil_describe: NULL");
     const kry_op *first = kryi_op_first(A);
-    const kryi_stencil *S = kryi_stencil_here(kryi_pin_of(first));
+    const kryi_stencil *S = kryi_stencil_here(first);
     CHECK(S, KRY_ERR_UNSUPPORTED, "kry_stencil_describe: '%s' lies on no grid", first->table->kind);
     info->axes = S->axes, info->varies = S->variable, info->by_face = S->faces_given;
     for (int a = 0; a < 3; a++) {
@@ -36,7 +35,7 @@ kry_status kry_op_volume(const kry_op *op, int i, kry_part_volume *volume)
     CHECK(i >= here.begin && i < here.end, KRY_ERR_ARGUMENT,
           "kry_op_volume: part %d; parts %d to %d of %d are here", i, here.begin, here.end - 1,
           kry_op_parts(op));
-    const kry_op *local = kryi_op_piece(op, i), *A = kryi_pin_of(local);
+    const kry_op *A = kryi_op_piece(op, i);
     const kryi_stencil *grid = kryi_stencil_of(A);
     const kryi_extended *wide = kryi_extended_of(A);
     const kryi_coupled *coupled = kryi_coupled_of(A);
@@ -44,8 +43,8 @@ kry_status kry_op_volume(const kry_op *op, int i, kry_part_volume *volume)
                             : wide    ? wide->halo
                             : coupled ? coupled->part.halo
                                       : NULL;
-    kry_op_describe(local, &info);
-    volume->rows = local->shape.rows, volume->entries = info.nnz;
+    kry_op_describe(A, &info);
+    volume->rows = A->shape.rows, volume->entries = info.nnz;
     if (!grid && !wide && !coupled && !kryi_matrix_of(A)) {
         volume->coupled = volume->received = volume->sent = volume->neighbours = -1;
     } else if (halo) {

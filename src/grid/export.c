@@ -4,7 +4,6 @@
 #include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,7 +195,7 @@ done:
 static kry_status fill(const kryi_call *here)
 {
     kry_status st = KRY_OK;
-    const kry_op *op = kryi_pin_of(here->A);
+    const kry_op *op = here->A;
     const kryi_stencil *A = kryi_stencil_of(op);
     const table *t = here->more;
     faces f;
@@ -229,7 +228,7 @@ static void close_gaps(int width, kryi_csr *rows)
 kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
-    const kry_op *one = kryi_pin_of(kryi_op_first(op));
+    const kry_op *one = kryi_op_first(op);
     const kryi_stencil *A = kryi_stencil_here(one);
     table t = { kryi_op_in_parts(op), 2 * A->axes + 1, rows };
     int64_t n = op->shape.rows;

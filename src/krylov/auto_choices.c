@@ -5,7 +5,6 @@
 #include "krylov/auto_precond.h"
 #include "krylov/direct.h"
 #include "matrix/matrix.h"
-#include "operator/pin.h"
 #include "precond/factor.h"
 #include "precond/rows.h"
 #include <math.h>
@@ -314,7 +313,6 @@ kry_status kryi_choices_list(const kry_op *A, const char *precond, bool direct, 
     survey s;
 
     *list = (kryi_choices){ 0 };
-    A = kryi_pin_of(A);
     if (!has_entries(A)) {
         list_by_traits(A, precond, list);
         goto done;

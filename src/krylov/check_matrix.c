@@ -119,16 +119,15 @@ kry_status kryi_check_matrix(const char *who, const kry_op *A, kry_check check, 
                              int64_t *checked)
 {
     kry_status st = KRY_OK;
-    const kry_op *matrix = kryi_pin_of(A);
 
     CHECK((unsigned)check <= KRY_CHECK_FULL, KRY_ERR_ARGUMENT, "%s: check = %d is none", who,
           (int)check);
     /* Where A is promised to be symmetric A' is A. */
-    if (takes == KRY_TAKES_RECTANGULAR && !(matrix->shape.traits & KRY_SYMMETRIC)) return KRY_OK;
+    if (takes == KRY_TAKES_RECTANGULAR && !(A->shape.traits & KRY_SYMMETRIC)) return KRY_OK;
     if (takes == KRY_TAKES_RECTANGULAR) takes = KRY_TAKES_SYMMETRIC;
-    if (check == KRY_CHECK_NONE || *checked == matrix->updates) return KRY_OK;
-    TRY(check_entries(who, matrix, check, takes));
-    *checked = matrix->updates;
+    if (check == KRY_CHECK_NONE || *checked == A->updates) return KRY_OK;
+    TRY(check_entries(who, A, check, takes));
+    *checked = A->updates;
 done:
     return st;
 }

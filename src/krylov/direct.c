@@ -36,24 +36,11 @@ static const char who[] = "kry_solver_create";
 
 /* ---- the entries ----------------------------------------------------------------------------- */
 
-/* a_rr twice, for the row that A pins, or the first one of an A that is promised to map constants to zero. */
-static void pin(const kry_op *A, kryi_csr *rows)
-{
-    const int64_t pinned = kryi_pin_row(A), row = pinned < 0 ? 0 : pinned;
-    double *val = rows->val;
-
-    const bool promised = A->shape.traits & KRY_SINGULAR && !A->null_space;
-
-    if ((pinned < 0 && !promised) || row >= rows->rows) return;
-    const int64_t e = kryi_csr_find(rows, row, row);
-    if (e >= 0) val[e] *= 2;
-}
-
 kry_status kryi_direct_pin(const kry_op *A, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
 
-    if (!A->null_found.seen || kryi_pin_row(A) >= 0) return KRY_OK;
+    if (!A->null_found.seen) return KRY_OK;
     TRY(kryi_find_null(who, A));
     if (A->null_found.parts || A->null_found.empty)
         TRY(kryi_csr_pin(kryi_unit_roundoff(A->shape.type), rows));
@@ -61,12 +48,15 @@ done:
     return st;
 }
 
+/* With a_00 twice, of an A that is promised to map constants to zero. */
 static kry_status read_rows(const kry_op *A, kryi_csr *rows)
 {
     kry_status st = KRY_OK;
+    const bool promised = A->shape.traits & KRY_SINGULAR && !A->null_space;
 
-    TRY(kryi_rows_read(who, kryi_pin_of(A), rows));
-    pin(A, rows);
+    TRY(kryi_rows_read(who, A, rows));
+    const int64_t first = promised && rows->rows > 0 ? kryi_csr_find(rows, 0, 0) : -1;
+    if (first >= 0) ((double *)rows->val)[first] *= 2;
     TRY(kryi_direct_pin(A, rows));
 done:
     return st;
@@ -122,7 +112,7 @@ static kry_status check(const kryi_krylov *K)
           who);
     CHECK(!K->first, KRY_ERR_UNSUPPORTED,
           "%s: method=direct takes no preconditioner: its factors are those of A", who);
-    CHECK(!kryi_pin_of(K->A)->null_space || kryi_pin_row(K->A) >= 0, KRY_ERR_SINGULAR,
+    CHECK(!K->A->null_space, KRY_ERR_SINGULAR,
           "%s: '%s' is singular, and maps other vectors than constants to zero: method=direct has "
           "no factors for it; take method=pcg or minres",
           who, K->A->table->kind);

@@ -353,8 +353,7 @@ double kryi_krylov_ask(const kryi_krylov *K)
     enum { MOST_FOUND = 8 }; /* vectors, each of which costs a search */
     const kryi_null_space *null = &K->residual.null;
     const bool asks = K->method->finds_null && !(K->A->shape.traits & KRY_POSITIVE) &&
-                      !K->residual.unpinned && null->found &&
-                      (!null->certified || null->vectors->k < MOST_FOUND) &&
+                      null->found && (!null->certified || null->vectors->k < MOST_FOUND) &&
                       K->stopping.criteria.test != KRY_STOP_NEVER;
 
     if (!asks) return 0;

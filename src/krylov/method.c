@@ -107,8 +107,7 @@ static kry_status krylov_renew(void *self)
     kryi_krylov *K = self;
     kry_status st = KRY_OK;
 
-    if (kryi_pin_of(K->A) != K->A) TRY(kry_op_update(K->A, NULL)); /* its entry is a_rr */
-    TRY(kryi_residual_check_null(&K->residual));
+    TRY(kryi_null_space_check(&K->residual.null));
     TRY(kryi_check_matrix("kry_op_update", K->A, K->check, K->method->takes, &K->checked));
     if (K->M) TRY(kry_op_update(K->M, NULL));
     if (K->product != K->A) TRY(kry_op_update(K->deflation, NULL)); /* else M updates it */

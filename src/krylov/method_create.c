@@ -58,9 +58,6 @@ static kry_status check(const kry_op *A, const void *setup)
           "%s: method '%s' is for one device, and this is a team of %d: there are no products with "
           "the transpose on teams",
           method->who, method->kind, kry_team_size(A->dev));
-    CHECK(!rectangular || kryi_pin_of(A) == A, KRY_ERR_UNSUPPORTED,
-          "%s: method '%s' takes a singular matrix as it is, without a pinned unknown", method->who,
-          method->kind);
     TRY(kryi_method_check_stop(method->who, method, &s->stop));
     CHECK(!s->width || method->width.most, KRY_ERR_PARSE, "%s: method '%s' has no number",
           method->who, method->kind);
@@ -139,7 +136,7 @@ static kry_status make(const kry_op *A, const void *setup, kry_op **solver)
     TRY(kryi_alloc(1, sizeof *K, &K));
     K->method = method;
     K->width = s->width ? s->width : method->width.usual;
-    K->check = s->check, K->checked = kryi_pin_of(A)->updates;
+    K->check = s->check, K->checked = A->updates;
     K->measured = -1;
     K->table = kryi_krylov_table, K->table.kind = method->kind;
     K->stopping = (kryi_stopping){ .progress = { .dev = A->dev,

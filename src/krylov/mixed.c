@@ -160,7 +160,7 @@ static double bytes_moved(const kryi_mixed *M)
     kry_op_info A;
     double words = 8.0 * (double)M->A->shape.rows * (double)sizeof(double);
 
-    kry_op_describe(M->system, &A);
+    kry_op_describe(M->A, &A);
     if (M->inner.iterations && M->inner.bytes <= 0) return 0;
     return M->inner.bytes + M->now.bytes + (double)M->now.products * (A.bytes_per_apply + words);
 }
@@ -249,7 +249,6 @@ static kry_status update_inner(kryi_mixed *M)
     TRY(kryi_null_found_check(M->A));
     TRY(kryi_op_make_copy("kry_op_update", M->A, KRY_F32, M->e.factor, M->e.scale, &M->converted));
     TRY(kry_op_update(I->solver, NULL));
-    if (I->system != M->converted) TRY(kry_op_update(I->system, NULL)); /* pinned */
     M->refused[0] = 0;
 done:
     if (st != KRY_ERR_UNSUPPORTED || M->options.mixed.scheme != KRY_SCHEME_AUTO) return st;
@@ -263,7 +262,6 @@ static kry_status mixed_renew(void *self)
     kry_status st = KRY_OK;
 
     TRY(kryi_check_matrix("kry_op_update", M->A, M->check, M->takes, &M->checked));
-    if (M->system != M->A) TRY(kry_op_update(M->system, NULL));
     if (M->converted) TRY(update_inner(M));
     TRY(kryi_outer_update(M->outer));
 done:
@@ -312,9 +310,7 @@ void kryi_mixed_destroy(void *self)
     kry_vec_release(&M->inner.x);
     kry_vec_release(&M->inner.r);
     kry_op_release(&M->inner.solver);
-    kry_op_release(&M->inner.system);
     kry_op_release(&M->converted);
-    kry_op_release(&M->system);
     kry_op_release(&M->A);
     kryi_subdomains_release(&M->subdomains);
     kryi_equilibrium_release(&M->e);

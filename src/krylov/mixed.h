@@ -22,11 +22,11 @@ void kryi_equilibrium_release(kryi_equilibrium *e);
 /* ---- the solver in single ---- */
 
 typedef struct kryi_inner {
-    kry_op *system, *solver; /* retained */
-    kryi_krylov *K;          /* what is behind the solver */
-    kry_vec *r, *x;          /* n in single; x is zero between corrections */
-    int64_t most;            /* iterations of a correction for the flexible scheme; 0: any number */
-    double rtol;             /* what such a correction leaves of its residual; 0: nothing */
+    kry_op *solver; /* retained */
+    kryi_krylov *K; /* what is behind the solver */
+    kry_vec *r, *x; /* n in single; x is zero between corrections */
+    int64_t most;   /* iterations of a correction for the flexible scheme; 0: any number */
+    double rtol;    /* what such a correction leaves of its residual; 0: nothing */
     double scale, last_scale; /* r and x are so many times smaller than they should be; and were in
                                  the correction before */
     int64_t iterations;       /* of this solve so far, and bytes that they moved */
@@ -72,9 +72,9 @@ typedef struct kryi_mixed_run {
 } kryi_mixed_run;
 
 struct kryi_mixed {
-    kry_op *A, *system; /* in double, retained: A, and what is solved with */
-    kry_op *converted;  /* A in single; NULL: single cannot hold it */
-    kry_check check;    /* of A, whose updates were `checked` when kryi_check_matrix took it */
+    kry_op *A;         /* in double, retained */
+    kry_op *converted; /* A in single; NULL: single cannot hold it */
+    kry_check check;   /* of A, whose updates were `checked` when kryi_check_matrix took it */
     kryi_takes takes;
     int64_t checked;
     kryi_inner inner;

@@ -60,7 +60,6 @@ static kry_status make_inner(kryi_mixed *M)
                              .check_every = M->options.pcg.stop.check_every };
     o.pcg.monitor = NULL;
     TRY(kryi_options_solver(M->converted, &o, &I->solver));
-    TRY(kryi_options_system(M->converted, &o, &I->system));
     I->K = kryi_krylov_of(I->solver);
     const kryi_deflation *D = kryi_deflation_of(I->K->deflation);
     CHECK(!D || !D->recycle, KRY_ERR_TYPE,
@@ -116,7 +115,7 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     M->options = *g->options;
     const bool relaxes = kryi_options_relax(&M->options);
     M->check = relaxes ? KRY_CHECK_NONE : M->options.pcg.check;
-    M->checked = kryi_pin_of(A)->updates;
+    M->checked = A->updates;
     if (!relaxes) M->takes = kryi_method_number(M->options.method)->takes;
     M->options.pcg.check = KRY_CHECK_NONE; /* of the copies, for it was made of A */
     if (g->subdomains) {
@@ -128,7 +127,6 @@ static kry_status create(const kry_op *A, const void *user, kry_op **solver)
     M->limits = M->options.pcg.stop.max_iter == 0 && M->options.mixed.scheme == KRY_SCHEME_AUTO;
     TRY(kryi_stop_check("kry_mixed_create", KRY_F64, M->unknowns, &M->options.pcg.stop));
     set_scheme(M);
-    TRY(kryi_options_system(A, &M->options, &M->system));
     if (M->fitting != KRY_SCHEME_DOUBLE) TRY(make_inner_or_double(M));
     TRY(kryi_outer_create(M, &M->outer));
     TRY(kry_device_finish(kryi_device_for_copies(A->dev)));

@@ -287,12 +287,12 @@ static kry_status make_flexible(kryi_outer *O)
 {
     kry_status st = KRY_OK;
     const kryi_mixed *M = O->M;
-    kry_op_shape shape = M->system->shape;
+    kry_op_shape shape = M->A->shape;
 
     if (O->flexible) return KRY_OK;
     shape.traits = KRY_VARYING;
     if (!O->precond) TRY(kry_op_create(O->dev, &precond_table, O, &shape, &O->precond));
-    TRY(kry_pcg_create(M->system,
+    TRY(kry_pcg_create(M->A,
                        KRY_PCG(.precond = O->precond, .flexible = KRY_POLAK_RIBIERE,
                                .stop = M->options.pcg.stop, .monitor = kryi_mixed_outer_monitor,
                                .monitor_user = O->M, .resident = KRY_RESIDENT_OFF,
@@ -445,7 +445,7 @@ static kry_status allocate(kryi_outer *O)
 {
     kry_status st = KRY_OK;
     const kryi_mixed *M = O->M;
-    int64_t n = M->system->shape.rows;
+    int64_t n = M->A->shape.rows;
 
     TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[0]));
     TRY(kry_vec_create(O->dev, KRY_F64, n, 1, &O->x[1]));
@@ -459,7 +459,7 @@ static kry_status allocate(kryi_outer *O)
     TRY(kryi_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_narrow", &O->narrow));
     TRY(kryi_kernel_get(O->dev, "mixed", KRY_F64, "", "mixed_norm", &O->measure));
     TRY(kryi_krylov_make(
-        M->system,
+        M->A,
         (kryi_setup){ .method = &refine_method,
                       .check = KRY_CHECK_NONE, /* mixed.c checks A */
                       .stop = M->options.pcg.stop,

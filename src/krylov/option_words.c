@@ -61,9 +61,9 @@ const kryi_field kryi_options_fields[] = {
       KRY_WORD("deflation", TEXT, "=WORD", "second level (default none)"),
       .of = KRY_OF_KRYLOV | KRY_OF_INNER },
     { KRY_FIELD(INT, null_space),
-      KRY_WORD("null-space", CHOICE, "=project|pin|none",
-               "of a singular A: kept out of residuals and x (default), or the first "
-               "unknown is pinned; none: nobody looks for one"),
+      KRY_WORD(
+          "null-space", CHOICE, "=project|none",
+          "of a singular A: kept out of residuals and x (default); none: nobody looks for one"),
       .of = KRY_OF_KRYLOV | KRY_OF_INNER },
     { KRY_FIELD(INT, reorder),
       KRY_WORD("reorder", CHOICE, "=none|rcm|auto",

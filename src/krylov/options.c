@@ -37,14 +37,7 @@ done:
     return st;
 }
 
-kry_status kryi_options_system(const kry_op *A, const kryi_options *o, kry_op **system)
-{
-    if (o->null_space == KRY_NULL_SPACE_PIN) return kry_pin_create(A, 0, system);
-    *system = kry_op_retain(A);
-    return KRY_OK;
-}
-
-/* Multigrid leaves little for a second level to do, and knows nothing of a pin. */
+/* Multigrid leaves little for a second level to do. */
 const char *kry_precond_default(const kry_op *A, bool alone)
 {
     return alone && kry_mg_takes(A) ? "mg" : "jacobi";
@@ -60,7 +53,7 @@ static bool scales_columns(const kry_op *A, const kryi_options *o)
 
 static const char *precond_of(const kry_op *A, const kryi_options *o)
 {
-    const bool alone = !kryi_options_deflate(o) && o->null_space != KRY_NULL_SPACE_PIN;
+    const bool alone = !kryi_options_deflate(o);
 
     if (!strcmp(o->precond, "auto") && !alone) return "jacobi";
     if (o->precond[0]) return o->precond;
@@ -94,23 +87,20 @@ static kry_status make_precond(const kry_op *A, const kryi_options *o, kry_op **
     return st;
 }
 
-/* Deflation knows what a pin is. */
 static kry_status make_krylov(const kry_op *A, const kryi_options *o, kry_op **solver)
 {
     kry_status st = KRY_OK;
-    kry_op *system = NULL, *M = NULL, *D = NULL;
+    kry_op *M = NULL, *D = NULL;
 
-    TRY(kryi_options_system(A, o, &system));
     TRY(make_precond(A, o, &M));
-    TRY(make_deflation(system, o, &D));
+    TRY(make_deflation(A, o, &D));
     kry_pcg_params p = o->pcg;
     p.struct_size = sizeof p, p.precond = M, p.deflation = D;
     p.flexible = M && M->shape.traits & KRY_VARYING ? KRY_POLAK_RIBIERE : KRY_RIGID;
-    TRY(kryi_method_create(kryi_method_number(o->method), system, &p, o->width, solver));
+    TRY(kryi_method_create(kryi_method_number(o->method), A, &p, o->width, solver));
 done:
     kry_op_release(&D);
     kry_op_release(&M);
-    kry_op_release(&system);
     return st;
 }
 

@@ -12,7 +12,6 @@
 /* The choices of words, in the order in which option_words.c lists them. */
 typedef enum kryi_null_space_word {
     KRY_NULL_SPACE_PROJECT,
-    KRY_NULL_SPACE_PIN,
     KRY_NULL_SPACE_NONE
 } kryi_null_space_word;
 typedef enum kryi_reorder { KRY_REORDER_NONE, KRY_REORDER_RCM, KRY_REORDER_AUTO } kryi_reorder;
@@ -85,8 +84,6 @@ kry_status kryi_options_deflation(const kryi_options *o, char *room, size_t size
                                   kry_deflation_params *params);
 /* Whether the solver looks at A's entries for what they map to zero; relaxations do not. */
 bool kryi_options_find_null(const kryi_options *o);
-/* *system: the operator that is solved with: A, or A with its first unknown pinned. */
-kry_status kryi_options_system(const kry_op *A, const kryi_options *o, kry_op **system);
 /* mixed.c: precision=mixed. */
 kry_status kryi_options_mixed(const kry_op *A, const kryi_options *o, kry_op **solver);
 

@@ -200,7 +200,7 @@ static kry_status check(const kry_op *A, const kry_relaxation_params *p)
     CHECK(!(A->shape.traits & KRY_SINGULAR), KRY_ERR_SINGULAR,
           "kry_relaxation_create: '%s' is singular: it maps constants to zero, so x is known but "
           "for a constant; take conjugate gradients (kry_pcg_create, method=pcg), give a value on "
-          "one side, or pin an unknown (kry_pin_create)",
+          "one side",
           A->table->kind);
     const kry_op *one = kryi_op_first(A);
     CHECK(p->method != KRY_SOR || one->fused->sweep_colour, KRY_ERR_UNSUPPORTED,

@@ -299,8 +299,6 @@ static const char *obstacle(const kry_op *A, const kryi_options *o)
     if (A->dev->team) return "is for one device, not for a team";
     if (!kryi_matrix_of(A)) return "is for stored matrices";
     if (A->shape.rows != A->shape.cols) return "is for square matrices";
-    if (o->null_space == KRY_NULL_SPACE_PIN)
-        return "does not go with null-space=pin, of the first row";
     if (strstr(o->deflation, "labels:") || strstr(o->deflation, "modes="))
         return "does not go with sub-domains or modes of a file, which have the order that is "
                "given";

@@ -11,12 +11,7 @@ kry_status kryi_residual_create(const kry_op *A, bool projects, kryi_residual *R
     TRY(kry_sum_create(A->dev, 1, &R->square));
     if (!projects) return KRY_OK;
     TRY(kryi_null_space_create(A, &R->null));
-    if (kryi_pin_of(A) != A) {
-        R->unpinned = kryi_pin_of(A);
-        TRY(kryi_null_space_create(R->unpinned, &R->unpinned_null));
-    }
-    if (R->null.A || R->unpinned)
-        TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &R->room));
+    if (R->null.A) TRY(kry_vec_create(A->dev, A->shape.type, A->shape.rows, 1, &R->room));
 done:
     if (st < 0) kryi_residual_release(R);
     return st;
@@ -25,7 +20,6 @@ done:
 void kryi_residual_release(kryi_residual *R)
 {
     kry_vec_release(&R->room);
-    kryi_null_space_release(&R->unpinned_null);
     kryi_null_space_release(&R->null);
     kry_sum_release(&R->square);
 }
@@ -84,16 +78,6 @@ done:
     return st;
 }
 
-static kryi_null_space *null_space_of(kryi_residual *R)
-{
-    return R->unpinned ? &R->unpinned_null : &R->null;
-}
-
-kry_status kryi_residual_check_null(kryi_residual *R)
-{
-    return kryi_null_space_check(null_space_of(R));
-}
-
 kry_status kryi_residual_add_null(kryi_residual *R, const kry_vec *v)
 {
     kry_status st = KRY_OK;
@@ -114,40 +98,23 @@ kry_status kryi_residual_begin(kryi_residual *R, const kry_vec *b, double *norm,
 {
     kry_status st = KRY_OK;
 
-    R->count = 0, R->measures = R->unpins = false;
-    TRY(kryi_residual_check_null(R));
+    R->count = 0, R->measures = false;
+    TRY(kryi_null_space_check(&R->null));
     TRY(kryi_residual_norm(R, b, norm));
     if (!isfinite(*norm)) TRY(find_not_finite(b));
     CHECK(kryi_residual_has_range(b->dev, *norm), KRY_ERR_ARGUMENT,
           "kry_solve: ||b|| = %g is outside %g ... %g, where its square can be summed: scale the "
           "system",
           *norm, least_norm(b->dev), largest_norm(b->dev));
-    TRY(kryi_null_space_measure(null_space_of(R), b, inconsistent));
+    TRY(kryi_null_space_measure(&R->null, b, inconsistent));
     R->along = *inconsistent;
 done:
     return st;
 }
 
-kry_status kryi_residual_project_rhs(kryi_residual *R, const kryi_stopping *stopping,
-                                     const kry_vec **b)
-{
-    kry_status st = KRY_OK;
-
-    if (!R->unpinned) return KRY_OK;
-    if (!R->unpins && stopping->inconsistent > kryi_stopping_whole_target(stopping)) return KRY_OK;
-    if (!R->unpins) {
-        TRY(kry_vec_copy(*b, R->room));
-        TRY(kryi_null_space_project(&R->unpinned_null, R->room));
-    }
-    *b = R->room, R->unpins = true;
-done:
-    return st;
-}
-
-/* r := b - A x, unless it is there already, without what no x can change; and its norm, by the pass that makes r if
- * there is one. */
-static kry_status residual_and_norm(kryi_residual *R, const kry_vec *b, const kry_vec *x,
-                                    kry_vec *r, double *norm)
+/* Unless r is there already; the norm comes by the pass that makes r if there is one. */
+kry_status kryi_residual_compute(kryi_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
+                                 double *norm)
 {
     kry_status st = KRY_OK;
     const kry_op *A = R->A;
@@ -162,30 +129,8 @@ static kry_status residual_and_norm(kryi_residual *R, const kry_vec *b, const kr
         TRY(kryi_null_space_project(&R->null, r));
         TRY(kryi_residual_norm(R, r, norm));
     }
-done:
-    return st;
-}
-
-kry_status kryi_residual_compute(kryi_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
-                                 double *norm, double *unit)
-{
-    kry_status st = KRY_OK;
-    double whole = 0;
-
-    /* The rest of r in the other rows adds up in the pinned one, once the pin is gone. */
-    if (R->unpins) {
-        TRY(kry_op_residual(R->unpinned, b, x, r));
-        TRY(kryi_null_space_project(&R->unpinned_null, r));
-        TRY(kryi_residual_norm(R, r, &whole));
-    }
-    TRY(residual_and_norm(R, b, x, r, norm));
     R->computed = false;
     R->count++;
-    *unit = 1;
-    if (whole > *norm) { /* NaN stays */
-        *unit = *norm > 0 ? whole / *norm : 1;
-        *norm = whole;
-    }
 done:
     return st;
 }
@@ -194,18 +139,18 @@ kry_status kryi_residual_centre_guess(kryi_residual *R, const kry_vec *b, kry_ve
 {
     const double most = 0.9999; /* of ||x||: the rest is less than a hundredth of it */
     kry_status st = KRY_OK;
-    double along, size, before, after, unit;
+    double along, size, before, after;
 
     if (!R->null.A) return KRY_OK;
     TRY(kryi_null_space_measure(&R->null, x, &along));
     if (!(along > 0)) return KRY_OK;
     TRY(kryi_residual_norm(R, x, &size));
     if (!(along >= most * size) || !isfinite(size)) return KRY_OK;
-    TRY(kryi_residual_compute(R, b, x, r, &before, &unit));
+    TRY(kryi_residual_compute(R, b, x, r, &before));
     if (!isfinite(before)) return KRY_OK;
     TRY(kry_vec_copy(x, R->room));
     TRY(kryi_null_space_project(&R->null, x));
-    TRY(kryi_residual_compute(R, b, x, r, &after, &unit));
+    TRY(kryi_residual_compute(R, b, x, r, &after));
     if (!(after <= 2 * before)) TRY(kry_vec_copy(R->room, x));
 done:
     return st;
@@ -215,16 +160,16 @@ kry_status kryi_residual_centre(kryi_residual *R, const kry_vec *b, kry_vec *x, 
                                 double target, double *norm)
 {
     kry_status st = KRY_OK;
-    double residual, unit;
+    double residual;
 
     if (!R->null.A) return KRY_OK;
     TRY(kry_vec_copy(x, R->room));
     TRY(kryi_null_space_project(&R->null, x));
     R->measures = kryi_null_space_may_be_false(&R->null);
-    TRY(kryi_residual_compute(R, b, x, r, &residual, &unit));
+    TRY(kryi_residual_compute(R, b, x, r, &residual));
     if (residual > target && (*norm <= target || residual > 2 * *norm)) {
         TRY(kry_vec_copy(R->room, x));
-        if (R->measures) TRY(kryi_residual_compute(R, b, x, r, &residual, &unit));
+        if (R->measures) TRY(kryi_residual_compute(R, b, x, r, &residual));
     } else {
         *norm = residual;
     }

@@ -1,22 +1,18 @@
 /*
  * residual.h - the true residual b - A x that solvers stop by: without what lies along the null space of a
- * singular A, and where A pins an unknown, of the matrix without the pin.
+ * singular A.
  */
 #ifndef KRY_RESIDUAL_H
 #define KRY_RESIDUAL_H
 
 #include "krylov/stop.h"
 #include "operator/null_space.h"
-#include "operator/pin.h"
 
 typedef struct kryi_residual {
-    const kry_op *A;        /* borrowed */
-    kryi_null_space null;   /* of A: kept out of r, and in the end out of x */
-    const kry_op *unpinned; /* borrowed: what A pins an unknown of; NULL: no unknown is pinned */
-    kryi_null_space unpinned_null; /* of that */
-    kry_vec *room;                 /* n: workspace of singular and of pinned ones; else NULL */
+    const kry_op *A;      /* borrowed */
+    kryi_null_space null; /* of A: kept out of r, and in the end out of x */
+    kry_vec *room;        /* n: workspace of singular ones; else NULL */
     kry_sum *square;
-    bool unpins;   /* of a b that has a solution the residual without the pin counts */
     bool computed; /* the next r = b - A x is there, computed with those of other columns */
     bool measures; /* the size of the next residual's part along the null space is wanted: */
     double along;  /* this, once known; till then that of b's part */
@@ -27,21 +23,15 @@ typedef struct kryi_residual {
 kry_status kryi_residual_create(const kry_op *A, bool projects, kryi_residual *R);
 void kryi_residual_release(kryi_residual *R);
 
-/* Refuse an A that was updated and no longer has the null space. */
-kry_status kryi_residual_check_null(kryi_residual *R);
 /* kryi_null_space_add for this A. */
 kry_status kryi_residual_add_null(kryi_residual *R, const kry_vec *v);
 /* A new solve: ||b||, refusing a b that has none that can be worked with, and the size of its part
  * along the null space. Checks A, too. Waits. */
 kry_status kryi_residual_begin(kryi_residual *R, const kry_vec *b, double *norm_b,
                                double *inconsistent);
-/* The right-hand side to solve with: b, or if an unknown is pinned and the whole target is, or was, at least
- * s->inconsistent b without its part along the null space, in R->room. */
-kry_status kryi_residual_project_rhs(kryi_residual *R, const kryi_stopping *s, const kry_vec **b);
-/* r := b - A x without its part along the null space. norm: the norm that counts; unit: that
- * norm over ||r||, larger than 1 where the residual without the pin is larger. Waits. */
+/* r := b - A x without its part along the null space; norm: ||r||. Waits. */
 kry_status kryi_residual_compute(kryi_residual *R, const kry_vec *b, const kry_vec *x, kry_vec *r,
-                                 double *norm, double *unit);
+                                 double *norm);
 /* Take the null space out of a guess that is nearly all in it, where rounding would drown the rest: a
  * pressure of 101325 everywhere. Left as it is if its residual is not finite, or would double. r: room. Waits. */
 kry_status kryi_residual_centre_guess(kryi_residual *R, const kry_vec *b, kry_vec *x, kry_vec *r);

@@ -42,23 +42,14 @@ static kry_status compute_residual(solve *S, double *norm)
     kryi_krylov *K = S->K;
     kryi_cycle *c = S->c;
     kryi_stopping *s = &K->stopping;
-    double unit;
 
-    TRY(kryi_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
+    TRY(kryi_residual_compute(&K->residual, c->b, c->x, c->r, norm));
     if (K->method->accept) K->method->accept(K->self, c, norm);
     TRY(set_target_of(K, c->x)); /* the x that stays */
-    const bool unpins = K->residual.unpins;
-    TRY(kryi_residual_project_rhs(&K->residual, s, &c->b));
-    /* A target that has grown may be above what b has along the null space, and then A x = b has a solution. */
-    if (K->residual.unpins && !unpins)
-        TRY(kryi_residual_compute(&K->residual, c->b, c->x, c->r, norm, &unit));
     if (K->method->gradient) TRY(K->method->gradient(K->self, c->r, *norm, &s->gradient));
-    c->norm = *norm / unit;
-    /* Only to half the target where an unknown is pinned: the unit changes on the way. */
-    const bool half = unit > 1 && s->restarts >= 0 && !s->drop;
-    c->goal =
-        (half ? 0.5 * c->progress->target : fmax(c->progress->target, s->drop * *norm)) / unit;
-    c->progress->unit = unit;
+    c->norm = *norm;
+    c->goal = fmax(c->progress->target, s->drop * *norm);
+    c->progress->unit = 1;
 done:
     return st;
 }
@@ -76,7 +67,7 @@ static kry_status keep_best(solve *S)
 {
     kry_status st = KRY_OK;
     kryi_krylov *K = S->K;
-    double residual = S->c->norm * K->stopping.progress.unit;
+    const double residual = S->c->norm;
 
     if (!K->best || !(residual < K->best_residual)) return KRY_OK;
     TRY(kry_vec_copy(S->c->x, K->best));
@@ -129,7 +120,7 @@ static kry_status warn_of_small_rows(solve *S)
     const double much = 1e8, unnoticed = 1e-4; /* of a row's size times that of x */
     kry_status st = KRY_OK;
     kryi_krylov *K = S->K;
-    const kryi_finding *rows = &kryi_pin_of(K->A)->found;
+    const kryi_finding *rows = &K->A->found;
     const double n = (double)S->x->n;
     double size;
 
@@ -179,11 +170,10 @@ kry_status kryi_krylov_verdict(kryi_krylov *K, const kry_vec *b, const kry_vec *
 {
     kry_status st = KRY_OK;
     kryi_residual *R = &K->residual;
-    double norm, unit;
+    double norm;
 
     R->measures = kryi_null_space_may_be_false(&R->null);
-    TRY(kryi_residual_project_rhs(R, &K->stopping, &b));
-    TRY(kryi_residual_compute(R, b, x, K->r, &norm, &unit));
+    TRY(kryi_residual_compute(R, b, x, K->r, &norm));
     TRY(set_target_of(K, x));
     kryi_stopping_verdict(&K->stopping, norm, R->along, true, res);
 done:
@@ -243,7 +233,6 @@ static kry_status begin_solve(solve *S, const kryi_terms *terms)
     if (guesses) TRY(kryi_guess_start(K->guess, S->b, K->r, S->x));
     kryi_deflation *D = kryi_deflation_of(K->deflation);
     if (D && D->recycle && !terms->inner) kryi_recycle_begin(D->recycle);
-    TRY(kryi_residual_project_rhs(&K->residual, s, &S->c->b));
     K->best_residual = INFINITY;
     TRY(restart_or_end(S));
 done:
@@ -369,7 +358,7 @@ static bool may_share(const kryi_krylov *K, int count)
 {
     const kry_device *dev = K->A->dev;
 
-    return count <= K->method->most_columns && !K->guess && !K->residual.unpinned &&
+    return count <= K->method->most_columns && !K->guess &&
            K->stopping.criteria.test != KRY_STOP_BACKWARD && kryi_layout_size(&dev->layout) == 1 &&
            !dev->layout.reproducible;
 }

@@ -234,9 +234,9 @@ done:
 static kry_status measure_x(scaled *S, const kry_vec *b, const kry_vec *x, distances *d)
 {
     kry_status st = KRY_OK;
-    double unit, by_rows, size;
+    double by_rows, size;
 
-    TRY(kryi_residual_compute(&S->residual, b, x, S->r, &d->residual, &unit));
+    TRY(kryi_residual_compute(&S->residual, b, x, S->r, &d->residual));
     TRY(kryi_residual_norm(&S->residual, x, &size));
     S->target = kryi_stop_target(&S->stop, S->norm_b, S->norm_A > 0 ? S->norm_A * size : 0);
     TRY(kry_vec_mul(1, S->E.R, S->r, 0, S->b));
@@ -557,7 +557,7 @@ static const char *obstacle(const kry_op *A, const kryi_options *o, bool by_plac
     if (o->method == KRY_METHOD_LSQR || o->method == KRY_METHOD_LSMR)
         return "is not for least squares, where scaled rows are another problem: take "
                "precond=columns";
-    if (kryi_op_is_singular(A) || A->null_found.parts > 0 || o->null_space == KRY_NULL_SPACE_PIN)
+    if (kryi_op_is_singular(A) || A->null_found.parts > 0)
         return "is for regular matrices: scaled, this one would have another null space";
     if (by_place)
         return "does not go with deflation, but recycle: scaling would change its vectors";

@@ -6,7 +6,6 @@
 #include "operator/direction.h"
 #include "operator/op.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

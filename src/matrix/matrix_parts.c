@@ -2,7 +2,6 @@
 #include "matrix/matrix_parts.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -419,7 +418,7 @@ done:
 
 int kryi_matrix_block(const kry_op *op)
 {
-    const kry_op *one = kryi_pin_of(kryi_op_first(op));
+    const kry_op *one = kryi_op_first(op);
     const kryi_extended *wide = kryi_extended_of(one);
     const kryi_matrix *A = kryi_matrix_of(wide ? wide->wide : kryi_op_own(one));
 

@@ -2,7 +2,6 @@
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@ kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_csr *R)
 {
     kry_status st = KRY_OK;
     const kryi_split *s = kryi_op_split(op);
-    const kry_op *local = kryi_pin_of(kryi_op_on_part(op, r));
+    const kry_op *local = kryi_op_on_part(op, r);
     const kryi_extended *w = kryi_extended_of(local);
     int64_t rows = kryi_split_rows(s, r), below = w ? w->below : 0;
     const int64_t *halo = w ? w->place : NULL;
@@ -98,10 +97,7 @@ static kry_status matrix_read_parts(const kry_op *op, int64_t *row_ptr, int32_t 
     kryi_csr to = { .row_ptr = row_ptr, .col = col, .val = val };
 
     kryi_team_enter(op->dev, "kry_matrix_read", kryi_op_split(op));
-    const kry_op *first = kryi_op_first(op);
     CHECK(row_ptr, KRY_ERR_ARGUMENT, "kry_matrix_read: NULL");
-    CHECK(kryi_pin_of(first) == first, KRY_ERR_UNSUPPORTED,
-          "kry_matrix_read: '%s' is not a stored matrix", first->table->kind);
     if (kryi_op_on_ranks(op))
         TRY(read_own(op, &to));
     else

@@ -5,7 +5,6 @@
  */
 #include "grid/stencil.h"
 #include "matrix/matrix_parts.h"
-#include "operator/pin.h"
 #include "precond/deflation.h"
 #include "sparse/entries.h"
 #include <stdlib.h>
@@ -15,7 +14,6 @@ kry_status kryi_couplings_of(const kry_op *A, kryi_couplings *c)
 {
     kry_status st = KRY_OK;
 
-    A = kryi_pin_of(A); /* has the same pattern */
     *c = (kryi_couplings){ .grid = kryi_stencil_of(A) };
     if (c->grid) return KRY_OK;
     st = kryi_coupled_download(A, &c->rows);
@@ -42,11 +40,11 @@ done:
 kry_status kryi_couplings_beyond(const kry_op *A, int64_t *count, int64_t **place)
 {
     kry_status st = KRY_OK;
-    const kryi_stencil *grid = kryi_stencil_of(kryi_pin_of(A));
+    const kryi_stencil *grid = kryi_stencil_of(A);
     const int64_t *from;
 
     if (grid) return beyond_slab(&grid->slab, count, place);
-    *count = kryi_coupled_places(kryi_pin_of(A), &from);
+    *count = kryi_coupled_places(A, &from);
     TRY(kryi_alloc((uint64_t)*count, sizeof **place, place));
     if (*count) memcpy(*place, from, (size_t)*count * sizeof **place);
 done:

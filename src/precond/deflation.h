@@ -83,7 +83,7 @@ double kryi_subspace_correct_bytes(const kryi_subspace *Z);
 /* ---- colours.c, galerkin.c: A Z, as compact as it is sparse, and E = Z'A Z ---- */
 
 /* In which columns the rows of an operator have entries, on the host: computed for grids, read back for
- * stored matrices, for a pinned operator those of its matrix (operator/pin.h), else not known. On a part
+ * stored matrices, else not known. On a part
  * of a team the columns of other parts are numbered behind its own. */
 typedef struct kryi_couplings {
     const struct kryi_stencil *grid; /* borrowed; NULL: `rows` */

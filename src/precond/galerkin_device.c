@@ -10,7 +10,6 @@
  */
 #include "device/launch.h"
 #include "grid/stencil.h"
-#include "operator/pin.h"
 #include "precond/deflation.h"
 #include "precond/labels_device.h"
 #include "sparse/entries.h"

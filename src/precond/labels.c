@@ -3,7 +3,6 @@
 #include "io/mtx_source.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include "precond/deflation.h"
 #include "precond/rows.h"
 #include "sparse/partition.h"
@@ -202,7 +201,7 @@ kry_status kryi_label_graph(const kry_op *A, int64_t k, bool by_component, int32
     TRY(kryi_op_check_square("kry_labels_graph", A));
     CHECK(k >= 1 && k <= n, KRY_ERR_ARGUMENT,
           "kry_labels_graph: cannot make %lld parts of %lld unknowns", (long long)k, (long long)n);
-    TRY(read_graph(kryi_pin_of(A), k, &block, &graph));
+    TRY(read_graph(A, k, &block, &graph));
     CHECK(k <= graph.rows, KRY_ERR_ARGUMENT,
           "kry_labels_graph: cannot make %lld parts of %lld nodes of %d unknowns", (long long)k,
           (long long)graph.rows, block);

@@ -4,7 +4,6 @@
 #include "matrix/matrix.h"
 #include "matrix/matrix_parts.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include <kry/formats.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@ kry_status kryi_rows_download(const kry_op *A, kryi_csr *R)
 {
     kry_status st = KRY_OK;
     const bool parts = kryi_op_in_parts(A);
-    const kry_op *one = parts ? kryi_pin_of(kryi_op_first(A)) : kryi_op_own(A);
+    const kry_op *one = parts ? kryi_op_first(A) : kryi_op_own(A);
 
     *R = (kryi_csr){ 0 };
     if (kryi_stencil_here(one)) return kryi_stencil_rows(A, R);

@@ -8,7 +8,7 @@
 #include "sparse/csr.h"
 
 /* The entries of a stored matrix or a grid operator, in A's type, a wrapped matrix's in any order;
- * of an operator on a team those of all parts, which may be pinned. Waits.
+ * of an operator on a team those of all parts. Waits.
  * Returns  KRY_ERR_UNSUPPORTED if A has no entries to read. */
 kry_status kryi_rows_download(const kry_op *A, kryi_csr *R);
 /* The entries of a square A in double, with columns ascending and no place twice; on a part of a team, those in

@@ -2,7 +2,6 @@
 #include "grid/stencil.h"
 #include "matrix/matrix.h"
 #include "operator/op_parts.h"
-#include "operator/pin.h"
 #include "precond/labels_device.h"
 #include "precond/rows.h"
 #include <float.h>
@@ -15,10 +14,7 @@
 enum { MANY = 4096 }; /* sub-domains, about, where the caller does not say how many */
 
 /* The grid that A, or on a team each of its parts, is made for; NULL: none. */
-static const kryi_stencil *grid_of(const kry_op *A)
-{
-    return kryi_stencil_here(kryi_pin_of(kryi_op_first(A)));
-}
+static const kryi_stencil *grid_of(const kry_op *A) { return kryi_stencil_here(kryi_op_first(A)); }
 
 /* The phases of a grid's cells; NULL where its coefficient is one number. */
 static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
@@ -34,7 +30,7 @@ static kry_status phases_of(const kry_op *A, int32_t **phase, int64_t *count)
     const kryi_here here = kryi_op_here(A);
     int64_t first = kryi_op_in_parts(A) ? kryi_op_split(A)->first[here.begin] : 0;
     for (int r = here.begin; r < here.end; r++) {
-        const kryi_stencil *grid = kryi_stencil_here(kryi_pin_of(kryi_op_piece(A, r)));
+        const kryi_stencil *grid = kryi_stencil_here(kryi_op_piece(A, r));
         TRY(kryi_stencil_read(grid, grid->coefficient, grid->n, field + first));
         first += grid->n;
     }
@@ -307,7 +303,7 @@ kry_status kryi_subdomains_find(const kry_op *A, const kry_deflation_params *par
     TRY(label_on_device(A, &p, s));
     if (s->label) goto done;
     TRY(kryi_alloc((size_t)A->shape.rows, sizeof *s->labels, &s->labels));
-    TRY(label(kryi_pin_of(A), &p, s->labels, &s->count, &s->fallback));
+    TRY(label(A, &p, s->labels, &s->count, &s->fallback));
     if (p.labels || p.labels_file)
         kryi_team_same(A->dev, s->labels, (size_t)A->shape.rows * sizeof *s->labels);
     if (p.modes) TRY(take_modes(p.modes, s));

@@ -40,18 +40,6 @@ int64_t kryi_layout_row(const kryi_layout *layout, int64_t i)
     return s ? kryi_split_row(s, s->first[kryi_layout_rank(layout)] + i) : i;
 }
 
-int64_t kryi_layout_find_row(const kryi_layout *layout, int64_t n, int64_t row)
-{
-    const kryi_split *s = layout->split;
-
-    if (!s) return row >= 0 && row < n ? row : -1;
-    for (int64_t i = 0; s->row && i < n; i++)
-        if (kryi_layout_row(layout, i) == row) return i;
-    if (s->row || row < 0 || row >= s->n) return -1;
-    const int64_t i = kryi_split_place(s, row) - s->first[kryi_layout_rank(layout)];
-    return i >= 0 && i < n ? i : -1;
-}
-
 kry_status kryi_split_complete(const kryi_split *s, size_t size, void *all)
 {
     kry_status st = KRY_OK;

@@ -82,9 +82,7 @@ kry_status kryi_split_all_rows(const kryi_split *s, size_t size, void *all);
 void kryi_split_copy(const kryi_split *s, int rank, size_t size, void *all, void *mine,
                      bool to_part);
 
-/* During a run, not collective: the number in the whole of row i here; and where row `row` of the
- * whole is among the n rows here, or -1 if it is on another part. */
+/* During a run, not collective: the number in the whole of row i here. */
 int64_t kryi_layout_row(const kryi_layout *layout, int64_t i);
-int64_t kryi_layout_find_row(const kryi_layout *layout, int64_t n, int64_t row);
 
 #endif

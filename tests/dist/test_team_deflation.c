@@ -192,7 +192,7 @@ static void modes(void **state)
 static void update(void **state)
 {
     static const char *const ways[] = { "deflation=stripes:9", "deflation=stripes:9,variant=bnn",
-                                        "deflation=stripes:9,az=product null-space=pin" };
+                                        "deflation=stripes:9,az=product" };
     kry_type type = type_of(state);
 
     EACH_TEAM(t, type) for (size_t w = 0; w < COUNT(ways); w++)
@@ -236,8 +236,7 @@ static void grids(void **state)
                                         "deflation=phase",
                                         "deflation=blocks:6+phase,az=product,coarse=cholesky",
                                         "deflation=stripes:17",
-                                        "deflation=graph:9",
-                                        "null-space=pin deflation=blocks:5+phase" };
+                                        "deflation=graph:9" };
     kry_type type = type_of(state);
     enum { NX = 21, NY = 17, NZ = 3 };
     static double k[NX * NY * NZ];
@@ -255,77 +254,10 @@ static void grids(void **state)
         for (size_t g = 0; g < COUNT(all); g++) {
             if (!in_sample((int64_t)(t + g) + (type == KRY_F32))) continue;
             pair p = grid_pair_of(all[g], &teams[t], type);
-            bool singular = kry_op_get_shape(p.one)->traits & KRY_SINGULAR;
             for (size_t w = 0; w < COUNT(ways); w++)
-                if (in_sample((int64_t)(w + g)) && (singular || !strstr(ways[w], "pin")))
-                    same_by_words(&p, ways[w]);
+                if (in_sample((int64_t)(w + g))) same_by_words(&p, ways[w]);
             pair_release(&p);
         }
-}
-
-/* ---- pinned rows
- * ---------------------------------------------------------------------------------- */
-
-static void check_pin(const pair *p, int64_t row)
-{
-    kry_op *one, *all;
-    kry_vec *d;
-    char what[64];
-
-    snprintf(what, sizeof what, "row %d pinned", (int)row);
-    OK(kry_pin_create(p->one, row, &one));
-    OK(kry_pin_create(p->all, row, &all));
-    assert_int_equal(kry_op_get_shape(all)->traits, kry_op_get_shape(one)->traits);
-    same_products(one, all, 16 * (double)eps_of(p->type), what);
-    double *diagonal[2];
-    const kry_op *ops[] = { one, all };
-    for (int i = 0; i < 2; i++) {
-        OK(kry_vec_create(kry_op_device(ops[i]), p->type, p->n, 1, &d));
-        OK(kry_op_diagonal(ops[i], d));
-        diagonal[i] = numbers_of(d);
-        kry_vec_release(&d);
-    }
-    assert_same_bits(diagonal[0], diagonal[1], p->n);
-    free(diagonal[0]), free(diagonal[1]);
-
-    /* New values, through the pin; then none. */
-    double *twice = calloc((size_t)p->problem->nnz, sizeof *twice);
-    for (int64_t e = 0; e < p->problem->nnz; e++) twice[e] = 2 * p->problem->val[e];
-    void *val = in_type(p->type, twice, p->problem->nnz);
-    OK(kry_op_update(one, val));
-    OK(kry_op_update(all, val));
-    same_products(one, all, 16 * (double)eps_of(p->type), what);
-    OK(kry_op_update(all, NULL));
-    same_products(one, all, 16 * (double)eps_of(p->type), what);
-    put(p->type, val, 3, (double)INFINITY);
-    REFUSES(kry_op_update(all, val), KRY_ERR_ARGUMENT, "inf");
-    same_products(one, all, 16 * (double)eps_of(p->type), what);
-    free(val), free(twice);
-    kry_op_release(&one);
-    kry_op_release(&all);
-}
-
-static void pin(void **state)
-{
-    kry_type type = type_of(state);
-
-    EACH_TEAM(t, type)
-    {
-        pair p = pair_of(specs[1], &teams[t], type);
-        kry_op *P;
-        const int64_t rows[] = { 0, p.n / 2, p.n - 1 };
-        for (size_t i = 0; i < COUNT(rows); i += 1 + (t > 0)) check_pin(&p, rows[i]);
-        REFUSES(kry_pin_create(p.all, -1, &P), KRY_ERR_ARGUMENT, "row -1");
-        REFUSES(kry_pin_create(p.all, p.n, &P), KRY_ERR_ARGUMENT, "outside");
-        pair_release(&p);
-        p = pair_of(specs[1], &teams[t], type);
-        same_by_words(&p, "null-space=pin deflation=stripes:12");
-        same_by_words(&p, "null-space=pin deflation=graph:12,variant=bnn");
-        pair_release(&p);
-        p = pair_of(specs[0], &teams[t], type);
-        REFUSES(kry_pin_create(p.all, 0, &P), KRY_ERR_ARGUMENT, "nothing to pin");
-        pair_release(&p);
-    }
 }
 
 /* ---- mixed precision ------------------------------------------------------------------------------ */
@@ -365,19 +297,15 @@ static void mixed(void **state)
         "deflation=stripes:20,variant=bnn,az=product precond=chebyshev",
         "scheme=flexible deflation=stripes:20",
         "scheme=classical deflation=graph:16",
-        "null-space=pin",
-        "null-space=pin deflation=stripes:20",
-        "null-space=pin scheme=flexible",
     };
     EACH_TEAM(t, KRY_F64) for (size_t s = 0; s < COUNT(specs); s++)
     {
         pair p = pair_of(specs[s], &teams[t], KRY_F64);
-        bool singular = kry_op_get_shape(p.one)->traits & KRY_SINGULAR;
         for (size_t w = t % 2; w < COUNT(ways); w += 1 + (t > 0)) {
             const char *scheme = strstr(ways[w], "flex")    ? "flexible"
                                  : strstr(ways[w], "class") ? "classical"
                                                             : "reliable";
-            if (singular || !strstr(ways[w], "pin")) same_in_mixed(&p, ways[w], scheme, 0);
+            same_in_mixed(&p, ways[w], scheme, 0);
         }
         pair_release(&p);
     }
@@ -395,7 +323,6 @@ static void mixed_grids(void **state)
                                       .high = { KRY_NEUMANN, KRY_NEUMANN }, .coefficient = k),
                           &teams[1], KRY_F64);
     same_in_mixed(&p, "deflation=blocks:5+phase", "reliable", 0);
-    same_in_mixed(&p, "null-space=pin deflation=blocks:5+phase", "reliable", 0);
     pair_release(&p);
 }
 
@@ -451,8 +378,7 @@ static void mixed_in_double(void **state)
 /* The same labels again for new values. */
 static void mixed_updates(void **state)
 {
-    static const char words[] = "precision=mixed method=pcg rtol=1e-10 null-space=pin "
-                                "deflation=stripes:9";
+    static const char words[] = "precision=mixed method=pcg rtol=1e-10 deflation=stripes:9";
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
     pair p = pair_of(specs[1], &teams[COUNT(teams) - 1], KRY_F64);
@@ -512,7 +438,6 @@ static void attached_null_space(void **state)
         same_by_words(&p, "deflation=none");
         same_by_words(&p, "deflation=stripes:8");
         same_by_words(&p, "deflation=stripes:8,variant=bnn,coarse=cholesky");
-        same_by_words(&p, "null-space=pin deflation=stripes:8");
         free(basis);
         kry_vec_release(&one);
         kry_vec_release(&all);
@@ -624,7 +549,6 @@ int main(void)
         BOTH(vectors),
         BOTH(modes),
         BOTH(update),
-        BOTH(pin),
         BOTH(attached_null_space),
         BOTH(probe),
         BOTH(bad_input),

@@ -319,7 +319,6 @@ static const scene solvers[] = {
     GRID("precond=ip deflation=blocks:4,variant=def1"),
     GRID("precond=ip deflation=blocks:4,variant=bnn"),
     SINGULAR("method=pcg precond=jacobi resident=off"),
-    SINGULAR("method=pcg null-space=pin"),
     DOUBLE("precision=mixed"),
     DOUBLE("precision=mixed scheme=flexible"),
     DOUBLE("precision=mixed scheme=classical method=pcg"),

@@ -785,13 +785,6 @@ static void create__refuses(void **state)
     kry_op_release(&M);
     free(val);
     kry_op_release(&op);
-    OK(kry_stencil_create(device(), type,
-                          KRY_STENCIL(.size = { 5, 5 }, .low = { KRY_NEUMANN, KRY_NEUMANN },
-                                      .high = { KRY_NEUMANN, KRY_NEUMANN }),
-                          &op));
-    REFUSES(kry_solver_create(op, "method=lsqr null-space=pin", NULL, NULL, &S),
-            KRY_ERR_UNSUPPORTED, "without a pinned unknown");
-    kry_op_release(&op);
     matrix_release(&A);
 }
 

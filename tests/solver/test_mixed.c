@@ -459,7 +459,6 @@ static void singular__two_phases_with_deflation(void **state)
         "precision=mixed method=pcg precond=ip",
         "precision=mixed method=pcg scheme=flexible deflation=blocks:4",
         "precision=mixed method=pcg scheme=classical precond=ip deflation=phase",
-        "precision=mixed method=pcg null-space=pin",
     };
     kry_problem *p;
     kry_op *A;
@@ -692,7 +691,7 @@ static void host__promoted_to_double_and_singular(void **state)
     double *y = calloc((size_t)p->n, sizeof *y);
     grid.on_host = true;
     OK(kry_stencil_create(device(), KRY_F64, &grid, &A));
-    static const char *const how[] = { "", "null-space=pin", "scheme=flexible",
+    static const char *const how[] = { "", "scheme=flexible",
                                        "precond=ip deflation=blocks:4+phase" };
     for (size_t i = 0; i < COUNT(how); i++) {
         char words[100];
@@ -827,22 +826,13 @@ static void convert__grids_and_pinned_ones(void **state)
                          .low = { s, s, s }, .high = { s, s, s });
         if (what > 0) p.coefficient = k;
         for (int a = 0; a < (flat ? 2 : 3) && what > 1; a++) p.face[a] = face[a];
-        kry_op *A, *made, *copy, *pinned, *pinned_made;
+        kry_op *A, *made, *copy;
         OK(kry_stencil_create(device(), KRY_F64, &p, &A));
         OK(kry_stencil_create(device(), KRY_F32, &p, &made));
         OK(kry_op_convert(A, KRY_F32, &copy));
         snprintf(name, sizeof name, "grid %d", i);
         assert_same_operator(copy, made, name);
         kry_op_release(&copy);
-        if (kry_op_get_shape(A)->traits & KRY_SINGULAR) {
-            OK(kry_pin_create(A, 2, &pinned));
-            OK(kry_pin_create(made, 2, &pinned_made));
-            OK(kry_op_convert(pinned, KRY_F32, &copy));
-            assert_same_operator(copy, pinned_made, name);
-            kry_op_release(&copy);
-            kry_op_release(&pinned);
-            kry_op_release(&pinned_made);
-        }
         kry_op_release(&A);
         if (has_host()) {
             p.on_host = true; /* to the bit, too */

@@ -23,7 +23,7 @@ enum { CASES = 1500, FULL_CASES = 40000, SECONDS = 45, BACKWARD_SECONDS = 25, GR
 
 typedef struct way {
     char format[40], words[300];
-    bool krylov, mixed, flux, rounded, pinned;
+    bool krylov, mixed, flux, rounded;
     bool host;  /* b and x are on the host, */
     bool stays; /* and the matrix in double too */
     bool plain; /* nothing that could keep an easy system from being solved */
@@ -147,7 +147,6 @@ static void pick_krylov(way *w, const system_of *s)
     if (!strstr(w->words, "mg")) pick_precond(w, s);
     if (!other) pick_deflation(w, s);
     if (s->n % 4) add_word(w, " check=none"); /* else only what may be refused is */
-    if ((w->pinned = s->traits & KRY_SINGULAR && one_in(4))) add_word(w, " null-space=pin");
     if (one_in(6)) add_word(w, " resident=%s", one_in(2) ? "on" : "off");
 }
 
@@ -206,7 +205,7 @@ static void way_pick(way *w, const system_of *s)
         w->plain = false;
     }
     pick_stop(w, s);
-    w->noted = (w->krylov || w->mixed) && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
+    w->noted = (w->krylov || w->mixed) && (s->attach || s->traits & KRY_SINGULAR);
     w->stays =
         w->mixed && (without_double() || (!s->attach && !s->grid && one_in(4))) && has_host();
     w->host = w->stays || one_in(3);
@@ -318,8 +317,7 @@ static bool finds_null_space(const trial *t)
     static const char *const others[] = { "lsqr", "lsmr", "jacobi", "sor" };
     char word[40];
 
-    if (t->w->noted || t->w->pinned || t->s->grid || t->s->traits & (KRY_SINGULAR | KRY_POSITIVE))
-        return false;
+    if (t->w->noted || t->s->grid || t->s->traits & (KRY_SINGULAR | KRY_POSITIVE)) return false;
     for (size_t i = 0; i < COUNT(others); i++) {
         snprintf(word, sizeof word, "method=%s", others[i]);
         const char *at = strstr(t->w->words, word);
@@ -430,7 +428,7 @@ static void find_references(const trial *t, reference *whole, reference *reachab
     free(null);
 }
 
-/* ||A|| from above: sqrt(||A||_1 ||A||_inf), and of a pinned unknown its diagonal entry once more. */
+/* ||A|| from above: sqrt(||A||_1 ||A||_inf). */
 static long double norm_from_above(const trial *t)
 {
     const system_of *s = t->s;
@@ -438,7 +436,6 @@ static long double norm_from_above(const trial *t)
 
     for (int64_t e = 0; e < s->nnz; e++) {
         row[s->row[e]] += fabs(s->val[e]), col[s->col[e]] += fabs(s->val[e]);
-        if (t->w->pinned && s->row[e] == s->col[e]) row[s->row[e]] += fabs(s->val[e]);
     }
     for (int64_t i = 0; i < s->n; i++) rows = fmaxl(rows, row[i]), cols = fmaxl(cols, col[i]);
     return sqrtl(rows) * sqrtl(fmaxl(rows, cols));
@@ -587,7 +584,7 @@ static void check_result(trial *t)
         finds_by_solving(t) &&
         (reason != KRY_INCONSISTENT || fabs(hypot(r->true_residual, r->inconsistent) -
                                             (double)whole.residual) <= 1e-3 * r->inconsistent);
-    if (!t->w->pinned && !lies_outside && !confirms_residual(&reachable, t->s->type, r) &&
+    if (!lies_outside && !confirms_residual(&reachable, t->s->type, r) &&
         !((relaxes || maps_it) && confirms_residual(&whole, t->s->type, r)))
         WRONG(t, "%s: true_residual is %.6e, the reference %.6Le (whole %.3Le), slack %.1Le; %s",
               kry_reason_word(reason), r->true_residual, reachable.residual, whole.residual,
@@ -685,10 +682,6 @@ static void backward_case(system_of *s, way *w, kry_type type)
             w->plain = false;
         }
     }
-    if (!relaxes && (w->pinned = s->traits & KRY_SINGULAR && one_in(6))) {
-        add_word(w, " null-space=pin");
-        w->plain = false;
-    }
     if (type == KRY_F64 && !factors && (without_double() || one_in(4))) {
         w->mixed = true, w->plain = false;
         add_word(w, " precision=mixed");
@@ -702,7 +695,7 @@ static void backward_case(system_of *s, way *w, kry_type type)
         w->plain = false;
     } else
         add_word(w, " maxit=600");
-    w->noted = !relaxes && !w->pinned && (s->attach || s->traits & KRY_SINGULAR);
+    w->noted = !relaxes && (s->attach || s->traits & KRY_SINGULAR);
     w->stays = w->mixed && without_double() && has_host();
     if (w->stays) w->flux = false;
     w->host = w->stays || one_in(3);

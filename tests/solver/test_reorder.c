@@ -280,8 +280,6 @@ static void create__refuses(void **state)
 
     REFUSES(kry_solver_create(op, "reorder=amd", NULL, NULL, &S), KRY_ERR_PARSE,
             "none of none, rcm");
-    REFUSES(kry_solver_create(op, "reorder=rcm null-space=pin", NULL, NULL, &S),
-            KRY_ERR_UNSUPPORTED, "null-space=pin");
     REFUSES(kry_solver_create(op, "reorder=rcm deflation=labels:none.mtx", NULL, NULL, &S),
             KRY_ERR_UNSUPPORTED, "sub-domains or modes of a file");
     REFUSES(kry_solver_create(op, "method=cg reorder=rcm", NULL, NULL, &S), KRY_ERR_UNSUPPORTED,

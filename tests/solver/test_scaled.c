@@ -540,8 +540,6 @@ static void create__refuses(void **state)
         unsigned traits;
     } bad[] = {
         { "method=pcg equilibrate=on", "regular matrices", KRY_SYMMETRIC | KRY_SINGULAR },
-        { "method=pcg equilibrate=on null-space=pin", "regular matrices",
-          KRY_SYMMETRIC | KRY_SINGULAR },
         { "method=pcg equilibrate=on", "regular matrices", 0 }, /* nobody has said so */
         { "method=pcg equilibrate=on deflation=stripes:4 null-space=none",
           "does not go with deflation", 0 },

@@ -391,42 +391,6 @@ static void batches(kry_type type, int64_t first)
     solve_batch(type, 2, 20, 3, interleaved, true, true);
 }
 
-/* ---- one entry more: of the ring, which is singular; y may start anywhere ---- */
-
-enum { RING = 40 };
-
-static void pins(kry_type type, int64_t first)
-{
-    int64_t row_ptr[RING + 1] = { 0 };
-    int32_t col[3 * RING];
-    double f64[3 * RING], want[RING];
-    float f32[3 * RING];
-    kry_op *A, *P;
-    for (int i = 0; i < RING; i++) {
-        want[i] = 0;
-        for (int j = 0; j < 3; j++) {
-            col[3 * i + j] = (i + j + RING - 1) % RING;
-            f64[3 * i + j] = f32[3 * i + j] = j == 1 ? 2 : -1;
-            want[i] += f64[3 * i + j] * entry(col[3 * i + j]);
-        }
-        row_ptr[i + 1] = 3 * (i + 1);
-    }
-    want[RING - 1] += 2 * entry(RING - 1);
-    OK(kry_csr_create(dev, type, RING, RING, row_ptr, col, type == KRY_F32 ? (void *)f32 : f64,
-                      KRY_MATRIX(.traits = KRY_SINGULAR), &A));
-    OK(kry_pin_create(A, RING - 1, &P));
-    kry_vec *x = vector(type, RING, 0, 0), *y = vector(type, RING, first, 2);
-    OK(kry_op_apply(P, 1, x, 0, y));
-    expect(y, want, 8 * roundoff(type));
-    OK(kry_op_diagonal(P, y));
-    for (int i = 0; i < RING; i++) want[i] = i == RING - 1 ? 4 : 2;
-    expect(y, want, 0);
-    keep_vec(x);
-    keep_vec(y);
-    keep_op(P);
-    keep_op(A);
-}
-
 /* ---- every format ---- */
 
 /* Empty rows, more than a tile of them; a row and a column that are full, so long that GPUs split
@@ -923,7 +887,6 @@ static void batch_kernels__against_plain_c(void **state)
     if (too_slow()) SKIP("for a full run");
     both(batches);
 }
-static void pin_kernels__against_plain_c(void **state) { (void)state, both(pins); }
 
 static void paper_kernels__against_plain_c(void **state)
 {
@@ -1035,7 +998,6 @@ int main(void)
         cmocka_unit_test(mixed_kernels__solve),
         cmocka_unit_test(csr_kernels__against_plain_c),
         cmocka_unit_test(block_jacobi_kernel__against_plain_c),
-        cmocka_unit_test(pin_kernels__against_plain_c),
         cmocka_unit_test(batch_kernels__against_plain_c),
         cmocka_unit_test(paper_kernels__against_plain_c),
         cmocka_unit_test(coarse_kernels__against_plain_c),

@@ -498,40 +498,6 @@ static void chunks__cover_all_rows(void **state)
         }
 }
 
-static void couplings__of_a_pinned_operator(void **state)
-{
-    kry_type type = type_of(state);
-    enum { N = 50 };
-    double ring[N * N] = { 0 };
-    kry_op *ops[2];
-
-    for (int i = 0; i < N; i++)
-        ring[N * i + i] = 2, ring[N * i + (i + 1) % N] = ring[N * ((i + 1) % N) + i] = -1;
-    matrix host = matrix_from(ring, N);
-    OK(kry_stencil_create(device(), type,
-                          KRY_STENCIL(.size = { 5, 4 }, .low = { KRY_NEUMANN, KRY_NEUMANN },
-                                      .high = { KRY_NEUMANN, KRY_NEUMANN }),
-                          &ops[0]));
-    ops[1] = csr_of(&host, type, KRY_MATRIX(.traits = KRY_SINGULAR));
-
-    for (size_t i = 0; i < COUNT(ops); i++) {
-        kry_op *P;
-        kryi_couplings of_A, of_P;
-        OK(kry_pin_create(ops[i], 1, &P));
-        OK(kryi_couplings_of(ops[i], &of_A));
-        OK(kryi_couplings_of(P, &of_P));
-        assert_true(kryi_couplings_known(&of_P) && of_P.grid == of_A.grid);
-        if (!of_A.grid)
-            assert_memory_equal(of_P.rows.col, of_A.rows.col,
-                                (size_t)host.nnz * sizeof *of_A.rows.col);
-        kryi_couplings_release(&of_P);
-        kryi_couplings_release(&of_A);
-        kry_op_release(&P);
-        kry_op_release(&ops[i]);
-    }
-    matrix_release(&host);
-}
-
 /* Hosts of one team have as many threads together as one by itself, and get them back. */
 static void hosts__share_out_threads(void **state)
 {
@@ -610,7 +576,6 @@ int main(void)
         cmocka_unit_test(choose__no_boxes_send_less),
         cmocka_unit_test(boxes__have_each_unknown_once),
         cmocka_unit_test(chunks__cover_all_rows),
-        BOTH(couplings__of_a_pinned_operator),
         cmocka_unit_test(hosts__share_out_threads),
         BOTH(a_lost_part__is_named),
     };

@@ -172,9 +172,8 @@ void options_choose_method(options *o, const char *fallback)
 const char *options_precond(const options *o, const kry_op *A)
 {
     const char *given = options_solver(o, "precond"), *method = options_solver(o, "method"),
-               *deflation = options_solver(o, "deflation"), *null = options_solver(o, "null-space");
-    const bool alone =
-        (!deflation || !strcmp(deflation, "none")) && (!null || strcmp(null, "pin") != 0);
+               *deflation = options_solver(o, "deflation");
+    const bool alone = !deflation || !strcmp(deflation, "none");
 
     if (given) return given;
     return strcmp(method, "pcg") ? "none" : kry_precond_default(A, alone);

@@ -250,8 +250,7 @@ done:
 static const char *default_precond(const solve *s)
 {
     const kry_problem *p = s->src.problem;
-    const bool plain = !strcmp(word_or(&s->o, "deflation", "none"), "none") &&
-                       strcmp(word_or(&s->o, "null-space", "project"), "pin") != 0;
+    const bool plain = !strcmp(word_or(&s->o, "deflation", "none"), "none");
 
     if (p && p->traits & (KRY_POSITIVE | KRY_SINGULAR)) return "none";
     return plain ? "auto" : "jacobi";

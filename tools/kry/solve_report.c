@@ -297,7 +297,6 @@ void report_text(const report *r)
         printf("method     %s, preconditioner %s", r->method, r->precond);
     if (r->precond_why) printf(" by auto: %s", r->precond_why);
     if (strcmp(r->deflation, "none")) printf(", deflation %s", r->deflation);
-    if (!strcmp(r->null_space, "pin")) printf(", first unknown pinned");
     printf("\n");
     if (r->result.chosen[0] && r->result.promotions)
         printf("           before that %s\n", r->result.promoted_why);

@@ -25,8 +25,7 @@ class Matrix(LinearOperator):
     block : int, optional
         Unknowns of a node, numbered one after the other: 3 for elasticity in space. Block Jacobi and multigrid go by it.
     null_space : array_like, optional
-        Of shape (n,) or (n, k): independent vectors that a symmetric A maps to zero. Solvers keep x orthogonal to them;
-        ``null_space="pin"`` of a solver takes x as zero in row 0 instead.
+        Of shape (n,) or (n, k): independent vectors that a symmetric A maps to zero. Solvers keep x orthogonal to them.
     near_null_space : array_like, optional
         Of shape (n,) or (n, k): vectors that A maps to almost zero, for ``precond="amg"``.
     coordinates : array_like, optional
