@@ -7,23 +7,12 @@
 // So there are nine numbers to read for a row of 27 entries, and no sides to look for. Columns that are not there
 // have number 0 where their numbers would multiply something. A work-item reads x of its own column, and b, a turn
 // before they are used, when there is nothing yet to wait for: then what it reads beside is in the cache.
-//
-// ALONG  along z the numbers of a column are alike between EDGE layers at either end, and the same upwards
-//        as downwards, up to rounding: those of constant coefficients. Then 18 numbers are kept in registers
 
 #include "common/kry.clh"
 #include "multigrid/box.clh"
 #include "multigrid/box_relax.clh"
 
 #if !defined(KRY_CPU) && AXES == 3
-
-#ifdef ALONG
-enum { IS_ALONG = 1 };
-#define ROLLED_ROWS NOT_UNROLLED // for a few layers no registers are spent: compilers shall not know how many rows
-#else
-enum { IS_ALONG = 0 };
-#define ROLLED_ROWS UNROLLED
-#endif
 
 // ---- which columns ----
 
@@ -48,7 +37,6 @@ typedef struct column {
     int layer;                      // where the march is: the place on the axis, -1 outside of the grid
     SUM now, c;                     // x there, and one layer before
     SUM before, here, behind;       // sums of the rows one layer before, there, and one behind
-    SUM middle[9], sides[9];        // ALONG: the numbers of a layer between the ends, for its own and for the next
     SUM diagonal, inverse;          // a diagonal entry and 1 / that
 } column;
 
@@ -100,9 +88,6 @@ INLINED SUM value_beside(const box *A, const column *C, global const REAL *x, in
     return dx == 0 && dy == 0 ? C->now : (SUM)x[to];
 }
 
-// Whether layer z is between the ends of its column, whose numbers are kept.
-INLINED int is_along(const box *A, int z) { return IS_ALONG && z > EDGE && z + 1 < A->nz - EDGE; }
-
 // The column of this work-item in a task, before its first row.
 INLINED void begin_column(const box *A, global const REAL *a, const tiling *t, int task, int length, global const REAL *x, column *C)
 {
@@ -116,13 +101,6 @@ INLINED void begin_column(const box *A, global const REAL *a, const tiling *t, i
     C->south = step_beside(iy, -1, A->ny, A->nx, A->wraps & 2), C->north = step_beside(iy, 1, A->ny, A->nx, A->wraps & 2);
     C->number = ix + A->nx * iy, C->own = like_inner ? EDGE + A->nx * iy : C->number;
     C->number_west = like_inner ? -1 : C->west, C->number_east = like_inner ? 1 : C->east;
-    if (IS_ALONG && A->nz > 2 * EDGE) {
-        UNROLLED for (int k = 0; k < 9; k++)
-        {
-            C->middle[k] = middle_number(A, a, C, k % 3 - 1, k / 3 - 1, EDGE);
-            C->sides[k] = upward_number(A, a, C, k % 3 - 1, k / 3 - 1, EDGE);
-        }
-    }
     C->diagonal = 0, C->inverse = 0, C->c = 0, C->now = 0, C->before = 0, C->here = 0, C->behind = 0;
     C->layer = layer_at(A, C->first - 1);
     if (C->layer >= 0) C->now = (SUM)x[C->number + A->nx * A->ny * C->layer];
@@ -132,31 +110,21 @@ INLINED void begin_column(const box *A, global const REAL *a, const tiling *t, i
 INLINED void add_layer(const box *A, global const REAL *a, global const REAL *x, int z, column *C)
 {
     C->behind = 0;
-    if (is_along(A, z)) {
-        UNROLLED for (int k = 0; k < 9; k++)
+    if (C->layer < 0) return;
+    UNROLLED for (int dy = -1; dy <= 1; dy++)
+        UNROLLED for (int dx = -1; dx <= 1; dx++)
         {
-            const SUM value = value_beside(A, C, x, k % 3 - 1, k / 3 - 1);
-            C->here += C->middle[k] * value;
-            C->behind += C->sides[k] * value;
+            const SUM value = value_beside(A, C, x, dx, dy);
+            C->here += middle_number(A, a, C, dx, dy, C->layer) * value;
+            C->before += upward_number(A, a, C, dx, dy, max(z - 1, 0)) * value;
+            C->behind += downward_number(A, a, C, dx, dy, C->layer) * value;
         }
-        C->before += C->behind;
-    } else if (C->layer >= 0) {
-        const int last = IS_ALONG ? min(A->nz, 1) : 1;
-        ROLLED_ROWS for (int dy = -1; dy <= last; dy++)
-            UNROLLED for (int dx = -1; dx <= 1; dx++)
-            {
-                const SUM value = value_beside(A, C, x, dx, dy);
-                C->here += middle_number(A, a, C, dx, dy, C->layer) * value;
-                C->before += upward_number(A, a, C, dx, dy, max(z - 1, 0)) * value;
-                C->behind += downward_number(A, a, C, dx, dy, C->layer) * value;
-            }
-    }
 }
 
 // inverse := 1 / the diagonal entry of the row in layer z. There are few different ones, and divisions are slow.
 INLINED void take_diagonal(const box *A, global const REAL *a, int z, column *C)
 {
-    const SUM entry = is_along(A, z + 1) ? C->middle[4] : number_in(A, a, 0, C->own + A->nx * A->ny * z);
+    const SUM entry = number_in(A, a, 0, C->own + A->nx * A->ny * z);
     if (entry != C->diagonal) C->diagonal = entry, C->inverse = 1 / entry;
 }
 

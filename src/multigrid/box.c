@@ -38,6 +38,8 @@ kryi_window_args kryi_window_args_of(const kryi_window *w)
     return a;
 }
 
+static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
+
 enum { PER_UNIT = 3 }; /* groups by columns: up to 168 registers of NVIDIA's multiprocessors */
 
 /* Tiles of columns, as cl/multigrid/box_columns.cl has them. */
@@ -48,42 +50,83 @@ static int64_t tiles_of(const kry_device *dev, const kryi_box_grid *g)
 
     if (width > group) width = group;
     const int64_t tall = group / width;
-    return ((n[0] + width - 1) / width) * ((n[1] + tall - 1) / tall);
+    return pieces_of(n[0], width) * pieces_of(n[1], tall);
 }
 
-/* Whether kernels go by columns: cl/multigrid/box_columns.cl. On an H200 they took 0.6 of the time on 256^3 points, but no less
- * on grids so small that each group has few layers, and waits in each of them. */
-static bool goes_by_columns(const kry_device *dev, kry_type type, const kryi_box_grid *g)
+/* By tiles: points at each end of an axis whose rows, or those of a neighbour, differ. */
+static int64_t edge_of(const kryi_box_grid *g)
 {
-    enum { LAYERS = 64 };
-    return g->axes == 3 && !dev->info.cpu_kernels && !kryi_box_in_flux_form(type, g) &&
-           tiles_of(dev, g) * g->size[2] >= LAYERS * kryi_groups_at_once(dev, PER_UNIT);
+    int most = 0;
+    for (int a = 0; a < 3; a++)
+        if (g->ends[a] > most) most = g->ends[a];
+    return most + 1;
 }
 
-/* Launch a kernel whose arguments are the grid, its numbers, the length of columns unless that is 0, and `rest`. */
-static kry_status launch(const kryi_box *A, kryi_kernel *kernel, int64_t groups,
-                         const cl_int *length, const kry_arg *rest, size_t count)
+/* Tiles as cl/multigrid/box_alike.cl has them, and groups' worth of points around them. */
+static int64_t tasks_of(const kry_device *dev, const kryi_box_grid *g)
 {
-    enum { GRID_ARGS = 6, LENGTH = 1, REST = 24 };
+    enum { ROWS = 2, LAYERS = 4, WIDEST = 32 };
+    const int64_t group = kryi_group_size(dev), wide = group < WIDEST ? group : WIDEST;
+    const int64_t tall = group / wide * ROWS, edge = edge_of(g), *n = g->size;
+    const int64_t inner = (n[0] - 2 * edge) * (n[1] - 2 * edge) * (n[2] - 2 * edge);
+    const int64_t tiles = pieces_of(n[0], wide) * pieces_of(n[1] - 2 * edge, tall) *
+                          pieces_of(n[2] - 2 * edge, LAYERS);
+    return tiles + pieces_of(g->n - inner, group);
+}
+
+/* By tiles where they keep all groups busy: on an H200 they took half of the time on 128^3 points. By columns they took 0.6
+ * of the time on 256^3, but no less on grids so small that each group has few layers, and waits in each of them. */
+static kryi_box_way way_of(const kry_device *dev, kry_type type, const kryi_box_grid *g)
+{
+    enum { LEAST = 24, LAYERS = 64 }; /* LEAST: more than twice EDGE in cl/multigrid/box.clh */
+    const int64_t *n = g->size;
+
+    if (g->axes == 2 || dev->info.cpu_kernels) return KRY_BOX_BY_POINTS;
+    if (kryi_box_all_alike(g) && n[0] >= LEAST && n[1] >= LEAST && n[2] >= LEAST &&
+        tasks_of(dev, g) >= kryi_groups_at_once(dev, dev->shape.per_unit))
+        return KRY_BOX_BY_TILES;
+    return !kryi_box_in_flux_form(type, g) &&
+                   tiles_of(dev, g) * n[2] >= LAYERS * kryi_groups_at_once(dev, PER_UNIT)
+               ? KRY_BOX_BY_COLUMNS
+               : KRY_BOX_BY_POINTS;
+}
+
+/* Launch a kernel whose arguments are the grid, its numbers, what a sweep has beside the number of groups, and `rest`. */
+static kry_status launch(const kryi_box *A, kryi_kernel *kernel, int64_t groups, const cl_int *more,
+                         const kry_arg *rest, size_t count)
+{
+    enum { GRID_ARGS = 6, MORE = 1, REST = 24 };
     const kryi_box_args g = kryi_box_args_of(&A->grid);
-    kry_arg args[GRID_ARGS + LENGTH + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers) };
+    kry_arg args[GRID_ARGS + MORE + REST] = { KRY_BOX_ARGS(g), ARG(A->numbers) };
     size_t n = GRID_ARGS;
 
-    if (*length > 0) args[n++] = (kry_arg)ARG(*length);
+    if (*more > 0) args[n++] = (kry_arg)ARG(*more);
     memcpy(args + n, rest, count * sizeof *rest);
     return kryi_launch(A->dev, kernel, groups, args, n + count);
 }
 
-/* Groups, and for columns of how many points; else the length is 0. */
-static kryi_sweep sweep_of(const kryi_box *A)
-{
-    kryi_sweep s = { .groups = kryi_groups_for_sums(A->dev, A->type, A->grid.n) };
+/* Groups of a launch, and what kernels are told of how they go: by columns of how many points, or by tiles how many
+ * points are beside them; else 0. */
+typedef struct box_sweep {
+    int64_t groups;
+    cl_int more;
+} box_sweep;
 
-    if (!A->by_columns) return s;
-    const int64_t at_once = kryi_groups_at_once(A->dev, PER_UNIT);
-    kryi_cut_columns(&s, A->grid.size[2], tiles_of(A->dev, &A->grid), at_once);
-    s.groups = s.work < at_once ? s.work : at_once;
-    return s;
+static box_sweep sweep_of(const kryi_box *A)
+{
+    const kry_device *dev = A->dev;
+    kryi_sweep columns = { 0 };
+    int64_t at_once = kryi_groups_at_once(dev, dev->shape.per_unit);
+
+    if (A->way == KRY_BOX_BY_POINTS)
+        return (box_sweep){ kryi_groups_for_sums(dev, A->type, A->grid.n), 0 };
+    if (A->way == KRY_BOX_BY_COLUMNS) {
+        at_once = kryi_groups_at_once(dev, PER_UNIT);
+        kryi_cut_columns(&columns, A->grid.size[2], tiles_of(dev, &A->grid), at_once);
+        if (columns.work < at_once) at_once = columns.work;
+        return (box_sweep){ at_once, columns.length };
+    }
+    return (box_sweep){ at_once, (cl_int)edge_of(&A->grid) };
 }
 
 /* y := alpha A x + beta b; b may be y. */
@@ -91,10 +134,10 @@ static kry_status product(const kryi_box *A, double alpha, const kry_vec *x, dou
                           const kry_vec *b, kry_vec *y)
 {
     kryi_scalar by = kryi_scalar_of(A->dev, alpha), by_b = kryi_scalar_of(A->dev, beta);
-    const kryi_sweep s = sweep_of(A);
+    const box_sweep s = sweep_of(A);
     const kry_arg rest[] = { ARG_ACC(A->dev, by), ARG_VEC(x), ARG_ACC(A->dev, by_b), ARG_VEC(b),
                              ARG_VEC(y) };
-    return launch(A, A->apply, s.groups, &s.length, rest, COUNT(rest));
+    return launch(A, A->apply, s.groups, &s.more, rest, COUNT(rest));
 }
 
 static kry_status box_apply(void *self, double alpha, const kry_vec *x, double beta, kry_vec *y)
@@ -110,9 +153,9 @@ static kry_status box_residual(void *self, const kry_vec *b, const kry_vec *x, k
 static kry_status box_diagonal(void *self, kry_vec *d)
 {
     const kryi_box *A = self;
-    const cl_int no_columns = 0;
+    const cl_int no_more = 0;
     const kry_arg rest[] = { ARG_VEC(d) };
-    return launch(A, A->diagonal, kryi_groups_for(A->dev, A->type, A->grid.n), &no_columns, rest,
+    return launch(A, A->diagonal, kryi_groups_for(A->dev, A->type, A->grid.n), &no_more, rest,
                   COUNT(rest));
 }
 
@@ -122,7 +165,7 @@ static kry_status box_relax(void *self, const kryi_relax *s, kry_vec *y, kry_sum
     kry_device *dev = A->dev;
 
     if (!s) return KRY_OK;
-    const kryi_sweep sweep = sweep_of(A);
+    const box_sweep sweep = sweep_of(A);
     const cl_int has_x = s->x != NULL, has_old = s->old && s->c0 != 0, sums = sum ? sum->width : 0;
     const kry_vec *b = s->b, *x = s->x ? s->x : b, *old = has_old ? s->old : b;
     const cl_mem part = sum ? sum->buffer : y->buffer;
@@ -135,7 +178,7 @@ static kry_status box_relax(void *self, const kryi_relax *s, kry_vec *y, kry_sum
         ARG_VEC(x),       ARG(has_old),     ARG_ACC(dev, by_old), ARG_VEC(old)
     };
     if (sum) sum->count = (cl_int)sweep.groups;
-    return launch(A, A->relax, sweep.groups, &sweep.length, rest, COUNT(rest));
+    return launch(A, A->relax, sweep.groups, &sweep.more, rest, COUNT(rest));
 }
 
 /* Every second point along an axis; the last one of a periodic axis of odd size is beside the first, and
@@ -242,6 +285,11 @@ kryi_box *kryi_box_of(const kry_op *op) { return op && op->table == &box_table ?
 
 static kry_status get_kernels(kryi_box *A)
 {
+    static const struct {
+        const char *stem, *apply, *relax;
+    } ways[] = { [KRY_BOX_BY_POINTS] = { "box", "box_apply", "box_relax" },
+                 [KRY_BOX_BY_COLUMNS] = { "box_columns", "box_columns_apply", "box_columns_relax" },
+                 [KRY_BOX_BY_TILES] = { "box_alike", "box_alike_apply", "box_alike_relax" } };
     kry_status st = KRY_OK;
     kry_device *dev = A->dev;
     char defines[96];
@@ -249,14 +297,8 @@ static kry_status get_kernels(kryi_box *A)
     snprintf(defines, sizeof defines, "-DAXES=%d -DLANES=1%s", A->grid.axes,
              kryi_box_form(A->type, &A->grid));
     TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_diagonal", &A->diagonal));
-    if (A->by_columns) {
-        strcat(defines, kryi_box_along(&A->grid));
-        TRY(kryi_kernel_get(dev, "box_columns", A->type, defines, "box_columns_apply", &A->apply));
-        TRY(kryi_kernel_get(dev, "box_columns", A->type, defines, "box_columns_relax", &A->relax));
-    } else {
-        TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_apply", &A->apply));
-        TRY(kryi_kernel_get(dev, "box", A->type, defines, "box_relax", &A->relax));
-    }
+    TRY(kryi_kernel_get(dev, ways[A->way].stem, A->type, defines, ways[A->way].apply, &A->apply));
+    TRY(kryi_kernel_get(dev, ways[A->way].stem, A->type, defines, ways[A->way].relax, &A->relax));
 done:
     return st;
 }
@@ -274,7 +316,7 @@ kry_status kryi_box_create(kry_device *dev, kry_type type, const kryi_box_grid *
         .dev = dev, .type = type, .grid = *grid, .half = grid->axes == 3 ? 14 : 5, .traits = traits
     };
     A->slots = A->half + kryi_box_in_flux_form(type, grid);
-    A->by_columns = goes_by_columns(dev, type, grid);
+    A->way = way_of(dev, type, grid);
     TRY(get_kernels(A));
     TRY(kryi_buffer_create(dev, (uint64_t)(A->slots * grid->n) * kry_type_size(type), &A->numbers));
     TRY(kryi_op_create_fused(dev, &box_table, &box_fused, A, &shape, out));

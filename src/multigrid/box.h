@@ -92,17 +92,21 @@ kryi_window_args kryi_window_args_of(const kryi_window *w);
     ARG((w).own), ARG((w).size[0]), ARG((w).size[1]), ARG((w).low[0]), ARG((w).low[1]), \
         ARG((w).low[2])
 
+/* How products and relaxation go: point by point (cl/multigrid/box.cl), by columns (box_columns.cl), or by tiles where
+ * all points are alike (box_alike.cl). */
+typedef enum kryi_box_way { KRY_BOX_BY_POINTS, KRY_BOX_BY_COLUMNS, KRY_BOX_BY_TILES } kryi_box_way;
+
 /* A: the diagonal and the couplings to points with larger numbers, `half` numbers to a point, and in flux form
  * what rows add up to. */
 typedef struct kryi_box {
     kry_device *dev; /* borrowed: the operator holds it */
     kry_type type;
     kryi_box_grid grid;
-    int half;        /* 5 or 14 */
-    int slots;       /* the same, or in flux form one more */
-    unsigned traits; /* of the operator */
-    cl_mem numbers;  /* owned: slots n */
-    bool by_columns; /* apply and relax: cl/multigrid/box_columns.cl */
+    int half;         /* 5 or 14 */
+    int slots;        /* the same, or in flux form one more */
+    unsigned traits;  /* of the operator */
+    cl_mem numbers;   /* owned: slots n */
+    kryi_box_way way; /* of apply and relax */
     kryi_kernel *apply, *relax, *diagonal;
     kryi_kernel *colour; /* NULL: not asked for yet */
 } kryi_box;

@@ -588,9 +588,9 @@ static void passes__by_tiles(void **state)
     use_profile(NULL);
 }
 
-/* Products and relaxation column by column, for which grids have to be large: between their ends numbers are alike,
- * or they vary. */
-static void box__columns(void **state)
+/* Products and relaxation on grids that are large: by tiles where numbers are alike between their ends, or column by
+ * column. */
+static void box__large(void **state)
 {
     NOT_ON_HOST("kernels of GPUs");
     static const grid cases[] = {
@@ -619,9 +619,10 @@ static void box__columns(void **state)
         plain_box b = plain_of_box(L.A);
         matrix M = matrix_of_plain(&b);
         if (kry_device_get_info(device())->compute_units <= 2)
-            assert_true(kryi_box_of(L.A)->by_columns);
+            assert_int_equal(kryi_box_of(L.A)->way,
+                             cases[i].variable ? KRY_BOX_BY_COLUMNS : KRY_BOX_BY_TILES);
         op_suite(L.A, &M);
-        relax_suite(L.A, &M, "columns");
+        relax_suite(L.A, &M, "large");
         matrix_release(&M);
         free(b.a);
         level_release(&L);
@@ -741,7 +742,7 @@ static void passes__in_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(box__all_axes),    BOTH(box__columns),      BOTH(box__long_rows),
+        BOTH(box__all_axes),    BOTH(box__large),        BOTH(box__long_rows),
         BOTH(box__some_axes),   BOTH(passes__by_layers), BOTH(passes__by_tiles),
         BOTH(passes__in_space),
     };
