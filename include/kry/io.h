@@ -43,6 +43,15 @@ typedef struct kry_mtx {
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read(const char *path, kry_mtx **mtx);
 
+/* Read a file of complex numbers as real ones, two for each: (re, im) one behind the other in vectors, the rows (re, -im) and
+ * (im, re) in matrices, so that A x = b becomes the real system of twice the rows with the same solution.
+ *   mtx  of coordinates of n by m, 2n by 2m (-im and im are left out where im is 0); of an array of k columns of n numbers, k
+ *        columns of 2n. A Hermitian matrix becomes a symmetric one, positive definite if A is; a complex symmetric or
+ *        skew-symmetric one a general one with both halves. Files of real numbers are read as well.
+ * Returns  as kry_mtx_read; KRY_ERR_PARSE also for PETSc's files, for an array with one half of a matrix, for an
+ *          imaginary part on the diagonal of a Hermitian matrix, and for more than 2^30 - 1 rows or columns. */
+KRY_API KRY_MUST_CHECK kry_status kry_mtx_read_pairs(const char *path, kry_mtx **mtx);
+
 /* Read bytes of a Matrix Market file in memory (plain or gzip'd); `name` stands for the file in messages. */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_parse(const char *name, const void *bytes, size_t size,
                                                 kry_mtx **mtx);

@@ -84,6 +84,7 @@ static kry_status read_header(mtx_parser *p)
           word_length(at, end), at);
     p->head.array = format == 1;
     p->complex = field == COMPLEX, p->non_negative = field == UNSIGNED;
+    p->hermitian = symmetry == 3;
     p->head.field = field == UNSIGNED ? KRY_MTX_INTEGER
                     : field >= DOUBLE ? KRY_MTX_REAL
                                       : (kry_mtx_field)field;
@@ -234,17 +235,16 @@ done:
     return st;
 }
 
-/* The value of an entry, whose imaginary part is 0. */
+/* The real part of an entry; the imaginary one goes to the parser. */
 static kry_status take_value(mtx_parser *p, const char **at, const char *end, double *value)
 {
     kry_status st = KRY_OK;
-    double imaginary = 0;
 
     TRY(take_number(p, at, end, "value", value));
-    if (p->complex) TRY(take_number(p, at, end, "imaginary part", &imaginary));
-    CHECK(imaginary == 0, KRY_ERR_PARSE,
-          MTX_HERE "the imaginary part is %g; complex files are read if all of them are 0",
-          MTX_AT(p), imaginary);
+    if (p->complex) TRY(take_number(p, at, end, "imaginary part", &p->imaginary));
+    CHECK(p->pairs || p->imaginary == 0, KRY_ERR_PARSE,
+          MTX_HERE "the imaginary part is %g; complex files are read here if all of them are 0",
+          MTX_AT(p), p->imaginary);
 done:
     return st;
 }
@@ -255,15 +255,23 @@ kry_status kryi_mtx_parse_entry(mtx_parser *p, const char *at, const char *end, 
     const kry_mtx *m = &p->head;
 
     *e = (mtx_entry){ .val = 1 };
+    p->imaginary = 0;
     if (!m->array) {
         TRY(take_index(p, &at, end, "row", m->rows, &e->row));
         TRY(take_index(p, &at, end, "column", m->cols, &e->col));
     }
     if (m->field != KRY_MTX_PATTERN) TRY(take_value(p, &at, end, &e->val));
     TRY(check_line_end(p, at, end));
-    CHECK(m->array || m->symmetry != KRY_MTX_SKEW || e->row != e->col || e->val == 0, KRY_ERR_PARSE,
+    const bool diagonal = !m->array && e->row == e->col;
+    CHECK(!diagonal || m->symmetry != KRY_MTX_SKEW || (e->val == 0 && p->imaginary == 0),
+          KRY_ERR_PARSE,
           MTX_HERE "entry (%lld, %lld) is on the diagonal of a skew-symmetric matrix and is %g",
-          MTX_AT(p), (long long)e->row + 1, (long long)e->col + 1, e->val);
+          MTX_AT(p), (long long)e->row + 1, (long long)e->col + 1,
+          e->val != 0 ? e->val : p->imaginary);
+    CHECK(!diagonal || !p->hermitian || p->imaginary == 0, KRY_ERR_PARSE,
+          MTX_HERE "entry (%lld, %lld) is on the diagonal of a Hermitian matrix and has the "
+                   "imaginary part %g",
+          MTX_AT(p), (long long)e->row + 1, (long long)e->col + 1, p->imaginary);
 done:
     return st;
 }

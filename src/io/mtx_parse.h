@@ -6,10 +6,13 @@
 
 typedef struct mtx_parser {
     mtx_source source;
-    kry_mtx head;      /* what the header says, without arrays */
-    int64_t expected;  /* entries that it promises */
-    int64_t most;      /* rows, and columns, that are taken: set by the caller */
-    bool complex;      /* each value has an imaginary part, which must be 0 */
+    kry_mtx head;     /* what the header says, without arrays */
+    int64_t expected; /* entries that it promises */
+    int64_t most;     /* rows, and columns, that are taken: set by the caller */
+    bool pairs;       /* imaginary parts other than 0 are taken: set by the caller */
+    bool complex;     /* each value has an imaginary part */
+    bool hermitian;
+    double imaginary;  /* part of the entry parsed last */
     bool non_negative; /* the header says unsigned-integer */
 } mtx_parser;
 

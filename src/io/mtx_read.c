@@ -155,6 +155,106 @@ done:
     return st;
 }
 
+/* ---- complex numbers, as pairs of real ones ----------------------------------------------------- */
+
+typedef struct pairs {
+    kry_mtx *m;
+    int64_t most, capacity; /* entries: that the file can make, and that there is room for */
+} pairs;
+
+static kry_status add_number(pairs *P, int64_t row, int64_t col, double val)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = P->m;
+
+    TRY(make_room(m, P->most, &P->capacity));
+    if (!m->array) m->row[m->nnz] = (int32_t)row, m->col[m->nnz] = (int32_t)col;
+    m->val[m->nnz++] = val;
+done:
+    return st;
+}
+
+/* Add the rows (re, -im) and (im, re) of a number of a matrix. */
+static kry_status add_block(pairs *P, int64_t row, int64_t col, double re, double im)
+{
+    kry_status st = KRY_OK;
+
+    TRY(add_number(P, 2 * row, 2 * col, re));
+    if (im != 0) TRY(add_number(P, 2 * row, 2 * col + 1, -im));
+    if (im != 0) TRY(add_number(P, 2 * row + 1, 2 * col, im));
+    TRY(add_number(P, 2 * row + 1, 2 * col + 1, re));
+done:
+    return st;
+}
+
+/* The blocks of a Hermitian matrix are a symmetric one, and a real one stays what it is; the other half of a complex
+ * symmetric or skew-symmetric matrix is no mirror image of its blocks, and is made. */
+static kry_status add_entry(pairs *P, const mtx_parser *p, const mtx_entry *e)
+{
+    kry_status st = KRY_OK;
+    const double sign = p->head.symmetry == KRY_MTX_SKEW ? -1 : 1;
+
+    if (P->m->array) {
+        TRY(add_number(P, 0, 0, e->val));
+        TRY(add_number(P, 0, 0, p->imaginary));
+        return KRY_OK;
+    }
+    TRY(add_block(P, e->row, e->col, e->val, p->imaginary));
+    if (p->head.symmetry != P->m->symmetry && e->row != e->col)
+        TRY(add_block(P, e->col, e->row, sign * e->val, sign * p->imaginary));
+done:
+    return st;
+}
+
+static kry_status read_pairs(mtx_parser *p, kry_mtx *m)
+{
+    enum { EACH = 8 }; /* real numbers, of an entry and its mirror image */
+    kry_status st = KRY_OK;
+    pairs P = { .m = m, .most = p->expected < INT64_MAX / EACH ? EACH * p->expected : INT64_MAX };
+    const char *at, *end;
+    mtx_entry e;
+
+    m->array = p->head.array, m->rows = 2 * p->head.rows;
+    m->cols = m->array ? p->head.cols : 2 * p->head.cols;
+    if (!p->complex || p->hermitian) m->symmetry = p->head.symmetry;
+    for (int64_t count = 0; count < p->expected; count++) {
+        TRY(kryi_mtx_parse_next(p, &at, &end));
+        if (!at) TRY(kryi_mtx_parse_too_few(p, count));
+        TRY(kryi_mtx_parse_entry(p, at, end, &e));
+        if (!kryi_mtx_is_skew_zero(&p->head, &e)) TRY(add_entry(&P, p, &e));
+    }
+    TRY(kryi_mtx_parse_next(p, &at, &end));
+    if (at) TRY(kryi_mtx_parse_too_many(p));
+done:
+    return st;
+}
+
+kry_status kry_mtx_read_pairs(const char *path, kry_mtx **mtx)
+{
+    kry_status st = GIVEN(mtx, path);
+    mtx_parser p = { .pairs = true, .most = INT32_MAX / 2 };
+    kry_mtx *m = NULL;
+    bool petsc;
+
+    if (mtx) *mtx = NULL;
+    if (st < 0 || !mtx) return st;
+    TRY(kryi_mtx_source_open(&p.source, path, NULL, 0));
+    TRY(kryi_petsc_begins(&p.source, &petsc));
+    CHECK(!petsc, KRY_ERR_PARSE, "%s: a PETSc file has real numbers, and no pairs are made of them",
+          path);
+    TRY(kryi_mtx_parse_head(&p));
+    CHECK(!p.head.array || p.head.symmetry == KRY_MTX_GENERAL, KRY_ERR_PARSE,
+          "%s: an array file of half a matrix; pairs are made of coordinates and of vectors", path);
+    TRY(kryi_alloc(1, sizeof *m, &m));
+    TRY(read_pairs(&p, m));
+    *mtx = m;
+    m = NULL;
+done:
+    kryi_mtx_source_close(&p.source);
+    kry_mtx_release(&m);
+    return st;
+}
+
 /* ---- entries at one place ----------------------------------------------------------------------- */
 
 typedef struct place {

@@ -301,7 +301,7 @@ matrix outside.mtx "$head" '2 2 2' '1 1 1' '3 2 1'
 matrix nan.mtx "$head" '2 2 2' '1 1 nan' '2 2 1'
 matrix inf.mtx "$head" '2 2 2' '1 1 1e999' '2 2 1'
 matrix text.mtx "$head" '2 2 2' '1 1 one' '2 2 1'
-matrix complex.mtx '%%MatrixMarket matrix coordinate complex general' '1 1 1' '1 1 1 2'
+matrix complex.mtx '%%MatrixMarket matrix coordinate complex hermitian' '1 1 1' '1 1 1 2'
 for bad in empty header banner few many counts negative_count huge_count claims negative zero huge \
     outside nan inf text complex; do
     expect 2 "$bad.mtx" solve "$dir/$bad.mtx"
@@ -309,6 +309,24 @@ for bad in empty header banner few many counts negative_count huge_count claims 
 done
 expect 2 'missing.mtx' solve "$dir/missing.mtx"
 expect 2 'kry-cli' solve "$dir"
+
+# complex numbers: [3 1+2i; 1-2i 5] x = [4+10i, 18+4i] for x = [1+i, 3+i]
+banner='%%MatrixMarket matrix'
+matrix hermitian.mtx "$banner coordinate complex hermitian" '2 2 3' '1 1 3 0' '2 1 1 -2' '2 2 5 0'
+matrix hermitian_b.mtx "$banner array complex general" '2 1' '4 10' '18 4'
+matrix hermitian_parts.mtx "$banner array real general" '4 1' 4 10 18 4
+matrix helmholtz.mtx "$banner coordinate complex symmetric" '2 2 3' '1 1 3 1' '2 1 1 -2' '2 2 5 0'
+for b in hermitian_b hermitian_parts; do
+    expect 0 'n = 4' solve "$dir/hermitian.mtx" --rhs "$dir/$b.mtx" --method cg --rtol 1e-12 -o "$dir/x.mtx"
+    sed 1,/^4/d "$dir/x.mtx" | awk 'BEGIN { split("1 1 3 1", x) } { d = $1 - x[NR]; if (d * d > 1e-18) exit 1 } END { if (NR != 4) exit 1 }' ||
+        fail "complex numbers: $(cat "$dir/x.mtx")"
+done
+expect 0 'not symmetric' solve "$dir/helmholtz.mtx"
+expect 2 'has coordinates' solve "$dir/hermitian.mtx" --rhs "$dir/helmholtz.mtx"
+matrix twice_complex.mtx "$banner coordinate complex general" '2 2 3' '1 1 3 1' '1 1 1 -2' '2 2 5 1'
+expect 2 'two entries at row 1' solve "$dir/twice_complex.mtx"
+matrix square_complex.mtx "$banner array complex general" '1 1' '1 2'
+expect 2 'square_complex.mtx:3: the imaginary part is 2' solve "$dir/square_complex.mtx"
 
 matrix wide.mtx "$head" '2 3 2' '1 1 1' '2 2 1'
 matrix lopsided.mtx "$head" '2 2 3' '1 1 2' '2 2 2' '1 2 1'

@@ -937,6 +937,112 @@ static void mtx_read__real_files(void **unused)
     assert_true(files > 0);
 }
 
+/* ---- complex numbers -------------------------------------------------------------------------- */
+
+/* Entries at random places of one half (of all of a general matrix), and what they stand for, entry by entry: the real
+ * matrix of 2n rows, held by rows. The number of file entries is returned. */
+static int random_complex(int n, int kind, char *lines, double *whole)
+{
+    int used = 0, count = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= (kind ? i : n - 1); j++) {
+            const bool diagonal = i == j;
+            if (random_below(2) || (kind == 2 && diagonal)) continue;
+            const double re = random_below(9) - 4,
+                         im = kind == 3 && diagonal ? 0 : random_below(9) - 4;
+            used += sprintf(lines + used, "%d %d %g %g\n", i + 1, j + 1, re, im);
+            count++;
+            for (int half = 0; half < (kind && !diagonal ? 2 : 1); half++) {
+                const double r = half && kind == 2 ? -re : re, s = half && kind >= 2 ? -im : im;
+                double *at = whole + 4 * n * (half ? j : i) + 2 * (half ? i : j);
+                at[0] = at[2 * n + 1] = r, at[1] = -s, at[2 * n] = s;
+            }
+        }
+    return count;
+}
+
+static void mtx_read_pairs__random_matrices(void **unused)
+{
+    enum { MOST = 9, ROWS = 2 * MOST };
+    static const char *const kinds[] = { "general", "symmetric", "skew-symmetric", "hermitian" };
+    (void)unused;
+    for (int trial = 0; trial < 80; trial++) {
+        const int n = 1 + random_below(MOST), kind = trial % 4;
+        double want[ROWS * ROWS] = { 0 }, got[ROWS * ROWS] = { 0 };
+        char lines[4000] = "", text[5000];
+        const int count = random_complex(n, kind, lines, want);
+        const int size = sprintf(text, "%scoordinate complex %s\n%d %d %d\n%s", BANNER, kinds[kind],
+                                 n, n, count, lines);
+        kry_mtx *m;
+        write_bytes(path, text, (size_t)size);
+        OK(kry_mtx_read_pairs(path, &m));
+        assert_int_equal(m->symmetry, kind == 3 ? KRY_MTX_SYMMETRIC : KRY_MTX_GENERAL);
+        assert_true(m->rows == 2 * n && m->cols == 2 * n && !m->array);
+        for (int64_t e = 0; e < m->nnz; e++) {
+            got[2 * n * m->row[e] + m->col[e]] += m->val[e];
+            if (kind == 3 && m->row[e] != m->col[e])
+                got[2 * n * m->col[e] + m->row[e]] += m->val[e];
+        }
+        for (int e = 0; e < 4 * n * n; e++)
+            if (got[e] != want[e])
+                fail_msg("%s, row %d, column %d: %g is not %g", text, e / (2 * n), e % (2 * n),
+                         got[e], want[e]);
+        kry_mtx_release(&m);
+    }
+}
+
+static void mtx_read_pairs__columns_and_real_files(void **unused)
+{
+    static const char *const pairs[][2] = {
+        { BANNER "array complex general\n2 2\n1 2\n3 4\n5 0\n7 -8\n",
+          BANNER "array real general\n4 2\n1\n2\n3\n4\n5\n0\n7\n-8\n" },
+        { BANNER "array integer general\n2 1\n1\n3\n",
+          BANNER "array real general\n4 1\n1\n0\n3\n0\n" },
+        { BANNER "coordinate real symmetric\n2 2 2\n1 1 3\n2 1 4\n",
+          BANNER "coordinate real symmetric\n4 4 4\n1 1 3\n2 2 3\n3 1 4\n4 2 4\n" },
+        { BANNER "coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 4\n",
+          BANNER "coordinate real skew-symmetric\n4 4 2\n3 1 4\n4 2 4\n" },
+        { BANNER "coordinate pattern general\n1 2 1\n1 2\n",
+          BANNER "coordinate real general\n2 4 2\n1 3 1\n2 4 1\n" },
+    };
+    (void)unused;
+    for (size_t i = 0; i < COUNT(pairs); i++) {
+        kry_mtx *want = parse_text(pairs[i][1], strlen(pairs[i][1])), *m;
+        write_bytes(path, pairs[i][0], strlen(pairs[i][0]));
+        OK(kry_mtx_read_pairs(path, &m));
+        expect_same(want, m);
+        kry_mtx_release(&m);
+        kry_mtx_release(&want);
+    }
+}
+
+static void mtx_read_pairs__refusals(void **unused)
+{
+    static const char *const bad[][2] = {
+        { BANNER "coordinate complex hermitian\n1 1 1\n1 1 2 3\n", ":3: entry (1, 1)" },
+        { BANNER "coordinate complex skew-symmetric\n1 1 1\n1 1 0 3\n", "is 3" },
+        { BANNER "coordinate complex general\n1 1 1\n1 1 2\n",
+          ":3: the imaginary part is missing" },
+        { BANNER "coordinate complex general\n1 1 2\n1 1 2 1\n", ":4: the file ends after 1 of 2" },
+        { BANNER "coordinate complex general\n1 1 1\n1 1 2 1\n1 1 2 1\n", ":4: more than" },
+        { BANNER "coordinate complex general\n1073741824 1 0\n", ":2: 1073741824 rows" },
+        { BANNER "array complex symmetric\n1 1\n2 3\n", "half a matrix" },
+    };
+    kry_mtx *m;
+    (void)unused;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        write_bytes(path, bad[i][0], strlen(bad[i][0]));
+        m = (kry_mtx *)(uintptr_t)1;
+        assert_int_equal(kry_mtx_read_pairs(path, &m), KRY_ERR_PARSE);
+        if (m || !strstr(kry_last_error(), bad[i][1]))
+            fail_msg("'%s' has no '%s'", kry_last_error(), bad[i][1]);
+    }
+    assert_int_equal(kry_mtx_read_pairs("/nowhere/a.mtx", &m), KRY_ERR_FILE);
+    assert_int_equal(kry_mtx_read_pairs(NULL, &m), KRY_ERR_ARGUMENT);
+    assert_int_equal(kry_mtx_read_pairs(path, NULL), KRY_ERR_ARGUMENT);
+}
+
 /* ---- all of them --------------------------------------------------------------------------- */
 
 static int set_up(void **unused)
@@ -974,6 +1080,9 @@ int main(void)
         cmocka_unit_test(mtx_read__null_arguments),
         cmocka_unit_test(mtx_read__every_kind_in_every_layout),
         cmocka_unit_test(mtx_read__kinds_of_other_programs),
+        cmocka_unit_test(mtx_read_pairs__random_matrices),
+        cmocka_unit_test(mtx_read_pairs__columns_and_real_files),
+        cmocka_unit_test(mtx_read_pairs__refusals),
         cmocka_unit_test(mtx_check_duplicates__names_both_lines),
         cmocka_unit_test(mtx_read__empty_matrices),
         cmocka_unit_test(mtx_read__text_of_several_chunks),

@@ -51,7 +51,7 @@ static kry_status open_constraints(eigen *e)
     const void *numbers;
 
     if (!path) return KRY_OK;
-    if (!ones) TRY(read_vectors(path, n, &columns, &values));
+    if (!ones) TRY(read_vectors(path, &e->ops.src, &columns, &values));
     TRY(kry_vec_create(e->ops.device, type, n, columns, &e->constraints));
     if (ones) {
         TRY(kry_vec_fill(e->constraints, 1));

@@ -162,7 +162,7 @@ kry_status rhs_make(const source *s, const kry_vec *rows, kry_type type, const c
     else if (rows)
         TRY(read_shared_vectors(word, s, &r->columns, &r->made_b));
     else
-        TRY(read_vectors(word, n, &r->columns, &r->made_b));
+        TRY(read_vectors(word, s, &r->columns, &r->made_b));
     r->b = r->made_b;
     if (!strcmp(word, "manufactured"))
         TRY(manufacture(s, rows, type, seed, r));

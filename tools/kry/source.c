@@ -62,6 +62,19 @@ done:
     return st;
 }
 
+/* A file with imaginary parts is read once more, as pairs; what that cannot read, keeps the first message. */
+static kry_status read_matrix(source *s)
+{
+    char why[1024];
+    const kry_status st = kry_mtx_read(s->file, &s->mtx);
+
+    if (st != KRY_ERR_PARSE) return st;
+    snprintf(why, sizeof why, "%s", kry_last_error());
+    s->pairs = kry_mtx_read_pairs(s->file, &s->mtx) == KRY_OK;
+    if (s->pairs && s->mtx->array) kry_mtx_release(&s->mtx);
+    return s->mtx ? KRY_OK : kry_fail(st, "%s", why);
+}
+
 kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s)
 {
     kry_status st = KRY_OK;
@@ -74,7 +87,7 @@ kry_status source_open(const char *file, const char *spec, uint64_t seed, const 
         TRY(kry_share_read(s->device, file, &s->share));
         s->rows = s->cols = s->share->n;
     } else if (file) {
-        TRY(kry_mtx_read(file, &s->mtx));
+        TRY(read_matrix(s));
         s->rows = s->mtx->rows;
         s->cols = s->mtx->cols;
         s->given = s->mtx->nnz;
@@ -130,7 +143,7 @@ unsigned source_traits(const source *s)
 static kry_status name_duplicates(const source *s, kry_status st)
 {
     char why[1024];
-    const kry_status found = kry_mtx_check_duplicates(s->file, s->mtx);
+    const kry_status found = s->pairs ? KRY_OK : kry_mtx_check_duplicates(s->file, s->mtx);
 
     if (found == KRY_OK) return st;
     snprintf(why, sizeof why, "%s", kry_last_error());

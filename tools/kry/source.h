@@ -11,7 +11,8 @@
 typedef struct source {
     char name[512];       /* the file or the spec, printable */
     const char *file;     /* borrowed: as it was given; NULL: a problem */
-    kry_mtx *mtx;         /* a file, on one process; */
+    kry_mtx *mtx;         /* a file, on one process, */
+    bool pairs;           /* of complex numbers, each of them two real ones here; */
     kry_share *share;     /* on ranks the rows of this one, of a file or of `problem`; */
     kry_problem *problem; /* on ranks its grid is this rank's part */
     kry_device *device;   /* borrowed: of ranks; set before source_open, or NULL */
@@ -59,8 +60,8 @@ void share_asymmetry(const kry_share *A, const kry_share *T, asymmetry *a);
 
 /* ---- vectors.c ---- */
 
-/* The columns of n numbers of a file: array or coordinate format, general. *values: to be freed. */
-kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values);
+/* The columns of numbers of a file, array or coordinate format, general, one for each row of s. *values: to be freed. */
+kry_status read_vectors(const char *path, const source *s, int64_t *columns, double **values);
 /* read_vectors for the rows that a vector of ranks has here. Collective. */
 kry_status read_shared_vectors(const char *path, const source *s, int64_t *columns,
                                double **values);

@@ -40,11 +40,28 @@ done:
     return st;
 }
 
-kry_status read_vectors(const char *path, int64_t n, int64_t *columns, double **values)
+/* To go with a matrix of complex numbers a file may hold such numbers, or their parts in turn, as kry writes them. */
+static kry_status read_columns(const char *path, const source *s, kry_mtx **mtx)
 {
     kry_status st = KRY_OK;
+
+    if (s->pairs) TRY(kry_mtx_read_pairs(path, mtx));
+    CHECK(!*mtx || (*mtx)->array || (*mtx)->rows != s->rows, KRY_ERR_UNSUPPORTED,
+          "%s has coordinates, and columns to go with a complex matrix are read from array files",
+          path);
+    if (*mtx && (*mtx)->rows == s->rows) return KRY_OK;
+    kry_mtx_release(mtx);
+    TRY(kry_mtx_read(path, mtx));
+done:
+    return st;
+}
+
+kry_status read_vectors(const char *path, const source *s, int64_t *columns, double **values)
+{
+    kry_status st = KRY_OK;
+    const int64_t n = s->rows;
     kry_mtx *mtx = NULL;
-    TRY(kry_mtx_read(path, &mtx));
+    TRY(read_columns(path, s, &mtx));
     CHECK(mtx->symmetry == KRY_MTX_GENERAL, KRY_ERR_ARGUMENT,
           "%s holds half of a symmetric matrix, not right-hand sides", path);
     CHECK(mtx->cols >= 1 && mtx->rows == n, KRY_ERR_SHAPE,
