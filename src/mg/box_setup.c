@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { GRID_ARGS = 14, REST = 9 };
+enum { TEAM = 32 }; /* work-items of a coarse point, as in cl/multigrid/box_setup.cl */
 
 kryi_box_source kryi_box_source_of(const kry_op *A)
 {
@@ -36,17 +37,17 @@ kry_status kryi_box_grid_of(const kry_op *A, kryi_box_grid *grid)
 
 /* Sums are in double where the device has it: rows that sum to zero shall do so on coarse grids. */
 static kry_status kernel_of(const kryi_box_source *s, const char *stem, unsigned coarsened,
-                            const char *name, kryi_kernel **kernel)
+                            const char *more, const char *name, kryi_kernel **kernel)
 {
     const kryi_box_grid coarse = coarsened ? kryi_box_grid_coarser(&s->grid, coarsened) : s->grid;
     const bool flux = s->box && kryi_box_in_flux_form(s->type, &s->grid);
-    char defines[128];
+    char defines[160];
 
     snprintf(defines, sizeof defines,
-             "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s%s%s%s", s->grid.axes,
+             "-DAXES=%d -DLANES=1 -DSUM=ACC -DCX=%u -DCY=%u -DCZ=%u%s%s%s%s%s", s->grid.axes,
              coarsened & 1, coarsened >> 1 & 1, coarsened >> 2 & 1, s->box ? " -DBOX" : "",
              kryi_box_has_ends(&s->grid) ? " -DFINE_ENDS" : "",
-             kryi_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "", flux ? " -DFLUX" : "");
+             kryi_box_has_ends(&coarse) ? " -DCOARSE_ENDS" : "", flux ? " -DFLUX" : "", more);
     return kryi_kernel_get(s->dev, stem, s->type, defines, name, kernel);
 }
 
@@ -101,6 +102,22 @@ static int64_t points_of(const kryi_box_grid *grid)
     return grid->n / columns * KRY_BOX_COLUMNS;
 }
 
+/* A kernel of box_setup.cl, and groups for it. `items` of a GPU's work-items share a coarse point where these are few: then
+ * all of them together take as long as one, 0.5 ms on an H200. With twelve thousand points set-up took 0.6 of the time, with
+ * fifty thousand it gained nothing. */
+static kry_status setup_kernel(const kryi_box_source *s, const kryi_box_transfer *P,
+                               const char *name, int64_t items, kryi_kernel **kernel,
+                               int64_t *groups)
+{
+    enum { FEW = 128 };
+    const kry_device_info *info = &s->dev->info;
+    const int64_t points = points_of(&P->coarse);
+    const bool shared = !info->cpu_kernels && points <= FEW * (int64_t)info->compute_units;
+
+    *groups = kryi_groups_for(s->dev, s->type, shared ? points * items : points);
+    return kernel_of(s, "box_setup", P->coarsened, shared ? " -DSHARED" : "", name, kernel);
+}
+
 /* A, of which P says how much is known of its rows. */
 static kryi_box_source source_for(const kryi_box_source *A, const kryi_box_transfer *P)
 {
@@ -117,14 +134,15 @@ kry_status kryi_box_weigh(const kryi_box_source *A, kry_op *op)
     /* What rounding may leave of a sum that is zero, relative to the diagonal entry. */
     kryi_scalar tiny = kryi_scalar_of(s.dev, s.type == KRY_F32 ? 1e-6 : 1e-10);
     kryi_kernel *kernel;
+    int64_t groups;
     cl_int most = 0;
 
     for (int a = 0; a < 3; a++) most += P->coarsened >> a & 1;
-    TRY(kernel_of(&s, "box_setup", P->coarsened, "box_weights", &kernel));
     for (cl_int odds = 1; odds <= most; odds++) {
+        const int64_t weights = odds < 3 ? 3 << odds : 8; /* of a coarse point */
         const kry_arg rest[] = { ARG(odds), ARG_ACC(s.dev, tiny), ARG(P->numbers) };
-        TRY(launch(&s, kernel, kryi_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
-                   COUNT(rest)));
+        TRY(setup_kernel(&s, P, "box_weights", weights, &kernel, &groups));
+        TRY(launch(&s, kernel, groups, rest, COUNT(rest)));
     }
 done:
     return st;
@@ -143,7 +161,7 @@ static kry_status add_up(const kryi_box_source *s, const kry_op *op, const kryi_
     TRY(kry_vec_fill(ones, 1));
     TRY(kry_op_apply(op, 1, ones, 0, v));
     const kry_arg rest[] = { ARG(P->numbers), ARG(v->buffer), ARG(C->numbers) };
-    TRY(kernel_of(s, "box_sums", P->coarsened, "box_sums", &kernel));
+    TRY(kernel_of(s, "box_sums", P->coarsened, "", "box_sums", &kernel));
     TRY(launch(s, kernel, kryi_groups_for(s->dev, s->type, C->grid.n), rest, COUNT(rest)));
 done:
     kry_vec_release(&v);
@@ -159,10 +177,10 @@ kry_status kryi_box_galerkin(const kryi_box_source *A, const kry_op *op, kry_op 
     const kryi_box *C = kryi_box_of(coarse);
     const kry_arg rest[] = { ARG(P->numbers), ARG(C->numbers) };
     kryi_kernel *kernel;
+    int64_t groups;
 
-    TRY(kernel_of(&s, "box_setup", P->coarsened, "box_galerkin", &kernel));
-    TRY(launch(&s, kernel, kryi_groups_for(s.dev, s.type, points_of(&P->coarse)), rest,
-               COUNT(rest)));
+    TRY(setup_kernel(&s, P, "box_galerkin", TEAM, &kernel, &groups));
+    TRY(launch(&s, kernel, groups, rest, COUNT(rest)));
     if (kryi_box_in_flux_form(C->type, &C->grid)) TRY(add_up(&s, op, C));
 done:
     return st;
@@ -180,7 +198,7 @@ kry_status kryi_box_strength(const kryi_box_source *A, unsigned axes, const kryi
     const int64_t groups = kryi_groups_for_sums(A->dev, A->type, w.own);
 
     TRY(kry_sum_create(A->dev, 3, &sum));
-    TRY(kernel_of(A, "box_bounds", 0, "box_strength", &kernel));
+    TRY(kernel_of(A, "box_bounds", 0, "", "box_strength", &kernel));
     const kry_arg rest[] = { KRY_WINDOW_ARGS(w), ARG(which), ARG(sum->buffer) };
     sum->count = (cl_int)groups;
     TRY(launch(A, kernel, groups, rest, COUNT(rest)));
@@ -198,7 +216,7 @@ static kry_status bound_box(const kry_op *A, cl_int level, cl_mem bounds)
     const kry_arg rest[] = { ARG(level), ARG(bounds) };
     kryi_kernel *kernel;
 
-    TRY(kernel_of(&s, "box_bounds", 0, "box_bound", &kernel));
+    TRY(kernel_of(&s, "box_bounds", 0, "", "box_bound", &kernel));
     TRY(launch(&s, kernel, kryi_groups_for(s.dev, s.type, points_of(&s.grid)), rest, COUNT(rest)));
 done:
     return st;
