@@ -1,8 +1,8 @@
 // correct.cl - prolongation from the next coarser grid and a smoothing step in one pass, on grids in space with constant
 // coefficients, for GPUs. Host: src/mg/box_space.c. columns.clh says how a group marches, transfer.clh how the weights lie.
 //
-// Turns go in pairs, of a layer that has coarse points and of the one behind it. Between the ends of the z axis a pair
-// takes the weights that the last one took.
+// Between the ends of the z axis weights are kept in registers, and turns go in pairs, of a layer that has coarse points and of
+// the one behind it. Layers at the ends read their weights.
 //
 // ALONG  along z the weights of a column of coarse points are alike, but for EDGE points at either end
 
@@ -173,10 +173,9 @@ INLINED int go_at_ends(const march *M, local REAL (*there)[2 * GROUP], int z, in
 
 // y := v + step D^-1 (b - A v) with v = x + P e. Words for each fine number: 3; for each coarse one: 1. length: an even number of
 // layers.
-kernel void
-correct_and_step(GRID, ACC step, global const REAL *restrict w, global const REAL *restrict b,
-                    long b0, global const REAL *restrict x, long x0,
-                    global const REAL *restrict e, long e0, global REAL *restrict y, long y0)
+kernel void correct_and_step(GRID, ACC step, global const REAL *restrict w, global const REAL *restrict b, long b0,
+                             global const REAL *restrict x, long x0, global const REAL *restrict e, long e0,
+                             global REAL *restrict y, long y0)
 {
     local REAL there[2][2 * GROUP];
     WEIGHTS

@@ -3,7 +3,8 @@
 //
 // Every axis is coarsened. The second of the two columns of a work-item is even along y, and if it is so along x, too,
 // one of coarse points. Turns go in pairs, of the layer before coarse points and of their own; in each the residual of a layer
-// is made, and that of the one before, which is in local memory by then, is added to the coarse points.
+// is made, and that of the one before, which is in local memory by then, is added to the coarse points. Weights are kept
+// between the ends of the z axis, and read at the ends.
 //
 // ALONG  along z the weights of a column of coarse points are alike, but for EDGE points at either end
 
@@ -140,9 +141,8 @@ INLINED int go_at_ends(const march *M, local REAL (*x_there)[2 * GROUP], local R
 }
 
 // y := P' (b - A x). Words for each fine number: 2; for each coarse one: 1. length: of pieces in coarse layers.
-kernel void
-residual_and_restrict(GRID, global const REAL *restrict w, global const REAL *restrict b, long b0,
-                      global const REAL *restrict x, long x0, global REAL *restrict y, long y0)
+kernel void residual_and_restrict(GRID, global const REAL *restrict w, global const REAL *restrict b, long b0,
+                                  global const REAL *restrict x, long x0, global REAL *restrict y, long y0)
 {
     local REAL x_there[2][2 * GROUP], r_there[2][2 * GROUP];
     WEIGHTS
