@@ -1,7 +1,7 @@
 // box_alike.cl - products and relaxation in space with a stored stencil whose numbers are alike all over the grid but
 // near its ends, for GPUs. Host: src/multigrid/box.c. box.clh says how the numbers lie.
 //
-// `edge`: points at each end of each axis, less than EDGE, that make a shell. Behind it all rows are the same, and, up to
+// `edge`: points at each end of each axis, at most EDGE, that make a shell. Behind it all rows are the same, and, up to
 // rounding, the same in both directions of each axis: those of constant coefficients. So eight numbers stand for 27.
 // Groups take the points of the shell, one for each work-item, and tiles of what is behind it, in which a work-item has
 // ROWS by LAYERS points, one above the other. There it asks for nothing on its way, so that all its loads are under way

@@ -89,7 +89,7 @@ INLINED SUM value_beside(const box *A, const column *C, global const REAL *x, in
 }
 
 // The column of this work-item in a task, before its first row.
-INLINED void begin_column(const box *A, global const REAL *a, const tiling *t, int task, int length, global const REAL *x, column *C)
+INLINED void begin_column(const box *A, const tiling *t, int task, int length, global const REAL *x, column *C)
 {
     const int tile = task % t->tiles, lane = get_local_id(0);
     const int x_ = tile % t->across * t->width + lane % t->width, y_ = tile / t->across * t->tall + lane / t->width;
@@ -148,7 +148,7 @@ kernel void box_columns_apply(BOX_PARAMS, int length, ACC alpha, global const RE
     for (int task = get_group_id(0); task < t.tasks; task += (int)get_num_groups(0)) {
         column C;
         SUM of_b = 0;
-        begin_column(&A, a, &t, task, length, x, &C);
+        begin_column(&A, &t, task, length, x, &C);
         for (int iz = C.first - 1; iz <= C.end; iz++) {
             const int next = layer_at(&A, iz + 1);
             SUM coming = 0, coming_of_b = 0;
@@ -187,7 +187,7 @@ kernel void box_columns_relax(BOX_PARAMS, int length, RELAX_PARAMS)
     for (int task = get_group_id(0); has_x && task < t.tasks; task += (int)get_num_groups(0)) {
         column C;
         SUM b_i = 0;
-        begin_column(&A, a, &t, task, length, x, &C);
+        begin_column(&A, &t, task, length, x, &C);
         for (int iz = C.first - 1; iz <= C.end; iz++) {
             const int next = layer_at(&A, iz + 1);
             SUM coming = 0, coming_b = 0;

@@ -1,8 +1,9 @@
 // box_setup.cl - from the stencil of a grid: the interpolation from the next coarser one, after Dendy, and
 // the stencil there. Host: src/mg/box_setup.c. Entries of A are those of box_entry.clh, weights lie as transfer.clh
-// says. A work-item does a coarse point, in an order of its own sums, so that the bits do not depend on groups.
+// says. Without SHARED a work-item does a coarse point, in an order of its own sums, so that the bits do not depend on groups.
 //
-// SHARED  GPUs, grids of few points: several work-items do one, for reads would wait one for the other. The bits are the same
+// SHARED  for GPUs and grids of few points: several work-items compute the weights, or the row, of one coarse point, because
+//         one alone would wait for each read in turn. The result has the same bits
 //
 // J. E. Dendy, Black box multigrid, J. Comput. Phys. 48 (1982) 366-386, doi:10.1016/0021-9991(82)90057-2.
 

@@ -39,7 +39,7 @@ typedef struct kry_mtx {
  * decompressed into memory.
  *
  * Returns  KRY_ERR_FILE if it cannot be opened or read; KRY_ERR_PARSE "file:line: ..." for anything
- *          malformed and for complex numbers, "file: byte ...: ..." for a PETSc file; KRY_ERR_MEMORY.
+ *          malformed and for imaginary parts other than 0 (kry_mtx_read_pairs), "file: byte ...: ..." for a PETSc file; KRY_ERR_MEMORY.
  */
 KRY_API KRY_MUST_CHECK kry_status kry_mtx_read(const char *path, kry_mtx **mtx);
 

@@ -84,7 +84,7 @@ KRY_API int kry_op_parts(const kry_op *op);
 /*
  * Find out what part i of an operator has, and exchanges with the others in a product.
  *
- *   op      a stored matrix or a grid (kry/stencil.h), pinned or not. Of any other operator all but .rows and .entries is -1;
+ *   op      a stored matrix or a grid (kry/stencil.h). Of any other operator all but .rows and .entries is -1;
  *           .coupled is -1 for matrices of teams with reproducible sums, too
  *   i       0 ... kry_op_parts(op) - 1; on ranks (kry/transport.h) kry_team_rank alone
  *   volume  [out]

@@ -177,7 +177,7 @@ kry_status kryi_stencil_make_resident(void *self, const kry_op *M, kryi_resident
 kryi_stencil *kryi_stencil_of(const kry_op *op);
 /* The stencil of an operator, on a part of a team that of its slab or box; NULL: it is no stencil. */
 kryi_stencil *kryi_stencil_here(const kry_op *op);
-/* export.c: the entries of a grid operator, or of all parts of one on a team, pinned or not. Waits. */
+/* export.c: the entries of a grid operator, or of all parts of one on a team. Waits. */
 kry_status kryi_stencil_rows(const kry_op *op, kryi_csr *rows);
 /* rows := those rows of the grid's matrix that `like` has entries in, the others empty; *sums: n numbers, the sum of each row. Waits. */
 kry_status kryi_stencil_rows_like(const kryi_stencil *A, const kryi_csr *like, kryi_csr *rows,

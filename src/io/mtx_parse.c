@@ -243,7 +243,9 @@ static kry_status take_value(mtx_parser *p, const char **at, const char *end, do
     TRY(take_number(p, at, end, "value", value));
     if (p->complex) TRY(take_number(p, at, end, "imaginary part", &p->imaginary));
     CHECK(p->pairs || p->imaginary == 0, KRY_ERR_PARSE,
-          MTX_HERE "the imaginary part is %g; complex files are read here if all of them are 0",
+          MTX_HERE
+          "the imaginary part is %g; kry_mtx_read takes complex files whose imaginary parts are "
+          "all 0, kry_mtx_read_pairs takes others",
           MTX_AT(p), p->imaginary);
 done:
     return st;

@@ -5,7 +5,8 @@
 #include "krylov/options.h"
 #include "precond/factor.h"
 
-/* Pin what A is seen to map to zero (kryi_find_null), where somebody has asked for that. rows: A's entries in double. */
+/* Where kryi_find_null was asked to look, and found unconnected parts whose rows add up to zero, or empty rows: pin an unknown
+ * of each in `rows`, A's entries in double, so that they have factors. */
 kry_status kryi_direct_pin(const kry_op *A, kryi_csr *rows);
 /* method=direct for an A of one device whose entries were analysed.
  *   analysed  [in,out]  taken over, but where A is refused before it is needed */

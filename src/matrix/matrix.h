@@ -291,7 +291,7 @@ static inline kryi_matrix *kryi_matrix_of(const kry_op *op)
 /* The entries of a matrix on one device; see kry_matrix_read. */
 kry_status kryi_matrix_read_entries(const kryi_matrix *A, int64_t *row_ptr, int32_t *col,
                                     void *val);
-/* matrix_parts.c: how many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts or pinned; 0: it
+/* matrix_parts.c: how many rows belong to a node, as kry_matrix_params.block says, also of a matrix in parts; 0: it
  * does not say, or there is no matrix. */
 int kryi_matrix_block(const kry_op *op);
 /* kryi_matrix_block of an A with these rows; where nobody said, by their pattern. */

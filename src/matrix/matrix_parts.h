@@ -32,7 +32,7 @@ kry_status kryi_matrix_in_parts(kry_device *team, kryi_csr *host, kryi_entry_map
 /* The rows of part r, which is in this process, with the columns of the whole. To be released, whatever this
  * returns: KRY_ERR_UNSUPPORTED if it is no stored matrix. Waits. */
 kry_status kryi_matrix_read_part(const kry_op *op, int r, kryi_csr *R);
-/* The entries of a stored matrix in parts, pinned or not. Waits. Returns  also KRY_ERR_UNSUPPORTED. */
+/* The entries of a stored matrix in parts. Waits. Returns  also KRY_ERR_UNSUPPORTED. */
 kry_status kryi_matrix_parts_download(const kry_op *op, kryi_csr *A);
 
 /* ---- coupled.c: own and far entries ------------------------------------------------------------ */

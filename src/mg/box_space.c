@@ -10,7 +10,7 @@ enum {
     GROUP = 256,
     WIDE = 32,
     LEAST = 128
-}; /* work-items, and how many of them in a row of a tile */
+}; /* work-items of a group; columns in a row of a tile; work-items on devices that take fewer than GROUP */
 
 struct kryi_box_space {
     const kry_op *prolongation; /* borrowed, as what follows */
@@ -40,8 +40,8 @@ kry_status kryi_box_space_correct(void *self, double step, const kry_vec *b, con
     return kryi_stencil_launch(s->stencil, &s->up, rest, COUNT(rest));
 }
 
-/* Down: b, x, and P but for what it makes; without a pass a residual is written and read besides. Up: b, x, y, and P with
- * what it takes. */
+/* Down: b, x and the weights are read, the coarse vector is written; without a pass for it a residual is written and read
+ * besides. Up: b, x, the weights and the coarse vector are read, y is written. P's bytes count one fine vector. */
 double kryi_box_space_bytes(const void *self)
 {
     const kryi_box_space *s = self;

@@ -45,9 +45,9 @@ typedef struct kryi_passes {
                               const kry_vec *b, kry_vec *x, kry_vec *coarse);
     kry_status (*up_narrow)(void *self, const kryi_sweeps *s, const kryi_narrow *narrow,
                             const kry_vec *b, const kry_vec *x, const kry_vec *e, kry_vec *y);
-    double (*bytes)(
-        const void *self); /* that both move at least: `down` and `up`, or `descend`, or what
-                                            is in its place, and `correct` */
+    /* Bytes that the way down and the way up move at least: `down` and `up`; or `descend`, where that is NULL a residual and a
+     * restriction, and `correct` */
+    double (*bytes)(const void *self);
 } kryi_passes;
 
 struct kryi_shell; /* part_window.h */

@@ -307,6 +307,7 @@ for bad in empty header banner few many counts negative_count huge_count claims 
     expect 2 "$bad.mtx" solve "$dir/$bad.mtx"
     expect 2 "$bad.mtx" info "$dir/$bad.mtx"
 done
+expect 2 'diagonal of a Hermitian matrix' solve "$dir/complex.mtx"
 expect 2 'missing.mtx' solve "$dir/missing.mtx"
 expect 2 'kry-cli' solve "$dir"
 

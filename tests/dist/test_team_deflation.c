@@ -1,5 +1,5 @@
 /*
- * test_team_deflation.c - deflation, pinned rows and null spaces on several devices against one:
+ * test_team_deflation.c - deflation and null spaces on several devices against one:
  * the same labels, the same correction, the same iterations.
  */
 #include "team_suite.h"

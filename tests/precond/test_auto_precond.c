@@ -88,7 +88,7 @@ static void auto__not_positive_or_not_symmetric(void **state)
     expect(band(200, -2, 1, 1), "jacobi", "positive diagonal");
 }
 
-/* The solver says what it took; with a second level or a pin it is Jacobi's. */
+/* The solver says what it took; with a second level it is Jacobi's. */
 static void auto__in_option_strings(void **state)
 {
     (void)state;

@@ -181,7 +181,7 @@ static void update__other_numbers(void **state)
     kry_vec_release(&x);
 }
 
-/* Constants are mapped to zero: with a pin of its own, or one that the options ask for. */
+/* Constants are mapped to zero: the solver pins an unknown by itself. */
 static void solve__singular(void **state)
 {
     kry_type type = type_of(state);

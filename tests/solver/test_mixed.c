@@ -803,7 +803,7 @@ static void convert__every_format(void **state)
     kry_problem_release(&p);
 }
 
-static void convert__grids_and_pinned_ones(void **state)
+static void convert__grids(void **state)
 {
     (void)state;
     if (acc_type() != KRY_F64) SKIP("no double");
@@ -904,7 +904,7 @@ int main(void)
         cmocka_unit_test(create__refusals),
         cmocka_unit_test(solve_host__rounds_for_single),
         cmocka_unit_test(convert__every_format),
-        cmocka_unit_test(convert__grids_and_pinned_ones),
+        cmocka_unit_test(convert__grids),
         cmocka_unit_test(host__without_double),
         cmocka_unit_test(host__promoted_to_double_and_singular),
         cmocka_unit_test(gpu_kernels__reliable_and_flexible),

@@ -1,7 +1,7 @@
 /*
  * test_partition.c - rows to parts against the best contiguous blocks there are, METIS's parts
  * against promises, volumes against sets of columns; the blocks of grids and their unknowns, the chunks of sums,
- * couplings through pinned operators; a part that fails, and threads of hosts in a team.
+ * a part that fails, and threads of hosts in a team.
  */
 #include "operator/direction.h"
 #include "operator/op_parts.h"

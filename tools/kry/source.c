@@ -62,17 +62,19 @@ done:
     return st;
 }
 
-/* A file with imaginary parts is read once more, as pairs; what that cannot read, keeps the first message. */
+/* A file with imaginary parts other than 0 is read once more, as pairs; of arrays the first message stays. */
 static kry_status read_matrix(source *s)
 {
     char why[1024];
-    const kry_status st = kry_mtx_read(s->file, &s->mtx);
+    kry_status st = kry_mtx_read(s->file, &s->mtx);
 
-    if (st != KRY_ERR_PARSE) return st;
+    if (st != KRY_ERR_PARSE || !strstr(kry_last_error(), "imaginary part is")) return st;
     snprintf(why, sizeof why, "%s", kry_last_error());
-    s->pairs = kry_mtx_read_pairs(s->file, &s->mtx) == KRY_OK;
-    if (s->pairs && s->mtx->array) kry_mtx_release(&s->mtx);
-    return s->mtx ? KRY_OK : kry_fail(st, "%s", why);
+    st = kry_mtx_read_pairs(s->file, &s->mtx);
+    s->pairs = st == KRY_OK;
+    if (!s->pairs || !s->mtx->array) return st;
+    kry_mtx_release(&s->mtx);
+    return kry_fail(KRY_ERR_PARSE, "%s", why);
 }
 
 kry_status source_open(const char *file, const char *spec, uint64_t seed, const form *f, source *s)

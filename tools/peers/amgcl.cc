@@ -17,19 +17,21 @@
 #include <amgcl/relaxation/spai0.hpp>
 #include <amgcl/solver/bicgstab.hpp>
 #include <amgcl/solver/cg.hpp>
+#include <algorithm>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #ifdef __CUDACC__
 typedef amgcl::backend::cuda<double> Backend;
 typedef thrust::device_vector<double> Vector;
 static const char *name = "amgcl, CUDA";
-static void wait() { cudaDeviceSynchronize(); }
+static void wait_for_device() { cudaDeviceSynchronize(); }
 #else
 typedef amgcl::backend::builtin<double> Backend;
 typedef std::vector<double> Vector;
 static const char *name = "amgcl, host";
-static void wait() {}
+static void wait_for_device() {}
 #endif
 
 typedef amgcl::amg<Backend, amgcl::coarsening::smoothed_aggregation, amgcl::relaxation::spai0> Amg;
@@ -70,23 +72,23 @@ template <class Krylov> struct Driver {
                     of.B[(size_t)(i * of.cols + k)] = s->modes[k * s->p->n + i];
         }
         solver.reset(new Solver(matrix(s), words, backend));
-        wait();
+        wait_for_device();
     }
     static void renumber(const peer_system *) {}
     static void update(const peer_system *s)
     {
         solver->precond().rebuild(matrix(s), backend);
-        wait();
+        wait_for_device();
     }
     static void start()
     {
         amgcl::backend::clear(x);
-        wait();
+        wait_for_device();
     }
     static int solve()
     {
         const auto said = (*solver)(b, x);
-        wait();
+        wait_for_device();
         return (int)std::get<0>(said);
     }
     static void read(double *host)

@@ -14,7 +14,7 @@
 typedef Eigen::SparseMatrix<double> ByColumns;
 typedef Eigen::SparseMatrix<double, Eigen::RowMajor> ByRows;
 
-/* Processor seconds of all threads of this process: the clock on the wall lies on a loaded machine. */
+/* Processor seconds of all threads of this process: wall-clock time also counts waiting for other programs. */
 static double now()
 {
     struct rusage used;
@@ -23,7 +23,7 @@ static double now()
            1e-6 * (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
 }
 
-/* Sets up and solves until half a second is spent (at least once after a first time, which compiles kernels); tells the mean. */
+/* Sets up and solves once unmeasured, which compiles kernels, then until half a second is spent; prints the means. */
 template <class Matrix, class Solver>
 static void measure(const char *file, const char *name, const Matrix &A, Solver &solver)
 {
