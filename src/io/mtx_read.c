@@ -3,30 +3,81 @@
 #include "io/share.h"
 #include <stdlib.h>
 
-/* Make room for one entry more. The arrays double, up to the number of entries in the header, so that a
+/* ---- entries ------------------------------------------------------------------------------------ */
+
+typedef struct entries {
+    kry_mtx *m;
+    int64_t most, capacity; /* entries: that the file can make, and that there is room for */
+} entries;
+
+/* Make room for one entry more. The arrays double, up to the number of entries that the header promises, so that a
  * wrong header alone cannot ask for much memory. */
-static kry_status make_room(kry_mtx *m, int64_t expected, int64_t *capacity)
+static kry_status make_room(entries *E)
 {
     kry_status st = KRY_OK;
-    int64_t wanted = *capacity ? 2 * *capacity : 1024;
+    kry_mtx *m = E->m;
+    int64_t wanted = E->capacity ? 2 * E->capacity : 1024;
 
-    if (m->nnz < *capacity) return KRY_OK;
-    if (wanted > expected) wanted = expected;
+    if (m->nnz < E->capacity) return KRY_OK;
+    if (wanted > E->most) wanted = E->most;
     if (!m->array) {
         TRY(kryi_realloc((size_t)wanted, sizeof *m->row, &m->row));
         TRY(kryi_realloc((size_t)wanted, sizeof *m->col, &m->col));
     }
     TRY(kryi_realloc((size_t)wanted, sizeof *m->val, &m->val));
-    *capacity = wanted;
+    E->capacity = wanted;
 done:
     return st;
 }
 
-static kry_status read_entries(mtx_parser *p, kry_mtx *m)
+static kry_status add_number(entries *E, int64_t row, int64_t col, double val)
+{
+    kry_status st = KRY_OK;
+    kry_mtx *m = E->m;
+
+    TRY(make_room(E));
+    if (!m->array) m->row[m->nnz] = (int32_t)row, m->col[m->nnz] = (int32_t)col;
+    m->val[m->nnz++] = val;
+done:
+    return st;
+}
+
+/* Add the rows (re, -im) and (im, re) of a complex number of a matrix. */
+static kry_status add_block(entries *E, int64_t row, int64_t col, double re, double im)
+{
+    kry_status st = KRY_OK;
+
+    TRY(add_number(E, 2 * row, 2 * col, re));
+    if (im != 0) TRY(add_number(E, 2 * row, 2 * col + 1, -im));
+    if (im != 0) TRY(add_number(E, 2 * row + 1, 2 * col, im));
+    TRY(add_number(E, 2 * row + 1, 2 * col + 1, re));
+done:
+    return st;
+}
+
+/* Add a complex number as real ones. The blocks of a Hermitian matrix are a symmetric one, and a real one stays what it is; the
+ * other half of a complex symmetric or skew-symmetric matrix is no mirror image of its blocks, and is made. */
+static kry_status add_pair(entries *E, const mtx_parser *p, const mtx_entry *e)
+{
+    kry_status st = KRY_OK;
+    const double sign = p->head.symmetry == KRY_MTX_SKEW ? -1 : 1;
+
+    if (E->m->array) {
+        TRY(add_number(E, 0, 0, e->val));
+        TRY(add_number(E, 0, 0, p->imaginary));
+        return KRY_OK;
+    }
+    TRY(add_block(E, e->row, e->col, e->val, p->imaginary));
+    if (p->head.symmetry != E->m->symmetry && e->row != e->col)
+        TRY(add_block(E, e->col, e->row, sign * e->val, sign * p->imaginary));
+done:
+    return st;
+}
+
+static kry_status read_entries(mtx_parser *p, entries *E)
 {
     kry_status st = KRY_OK;
     const char *at, *end;
-    int64_t capacity = 0;
     mtx_entry e;
 
     for (int64_t count = 0; count < p->expected; count++) {
@@ -34,9 +85,7 @@ static kry_status read_entries(mtx_parser *p, kry_mtx *m)
         if (!at) TRY(kryi_mtx_parse_too_few(p, count));
         TRY(kryi_mtx_parse_entry(p, at, end, &e));
         if (kryi_mtx_is_skew_zero(&p->head, &e)) continue;
-        TRY(make_room(m, p->expected, &capacity));
-        if (!m->array) m->row[m->nnz] = (int32_t)e.row, m->col[m->nnz] = (int32_t)e.col;
-        m->val[m->nnz++] = e.val;
+        TRY(p->pairs ? add_pair(E, p, &e) : add_number(E, e.row, e.col, e.val));
     }
     TRY(kryi_mtx_parse_next(p, &at, &end));
     if (at) TRY(kryi_mtx_parse_too_many(p));
@@ -53,7 +102,7 @@ static kry_status read_text(mtx_parser *p, kry_mtx **mtx)
     TRY(kryi_mtx_parse_head(p));
     TRY(kryi_alloc(1, sizeof *m, &m));
     *m = p->head;
-    TRY(read_entries(p, m));
+    TRY(read_entries(p, &(entries){ .m = m, .most = p->expected }));
     *mtx = m;
     m = NULL;
 done:
@@ -157,76 +206,15 @@ done:
 
 /* ---- complex numbers, as pairs of real ones ----------------------------------------------------- */
 
-typedef struct pairs {
-    kry_mtx *m;
-    int64_t most, capacity; /* entries: that the file can make, and that there is room for */
-} pairs;
-
-static kry_status add_number(pairs *P, int64_t row, int64_t col, double val)
-{
-    kry_status st = KRY_OK;
-    kry_mtx *m = P->m;
-
-    TRY(make_room(m, P->most, &P->capacity));
-    if (!m->array) m->row[m->nnz] = (int32_t)row, m->col[m->nnz] = (int32_t)col;
-    m->val[m->nnz++] = val;
-done:
-    return st;
-}
-
-/* Add the rows (re, -im) and (im, re) of a number of a matrix. */
-static kry_status add_block(pairs *P, int64_t row, int64_t col, double re, double im)
-{
-    kry_status st = KRY_OK;
-
-    TRY(add_number(P, 2 * row, 2 * col, re));
-    if (im != 0) TRY(add_number(P, 2 * row, 2 * col + 1, -im));
-    if (im != 0) TRY(add_number(P, 2 * row + 1, 2 * col, im));
-    TRY(add_number(P, 2 * row + 1, 2 * col + 1, re));
-done:
-    return st;
-}
-
-/* The blocks of a Hermitian matrix are a symmetric one, and a real one stays what it is; the other half of a complex
- * symmetric or skew-symmetric matrix is no mirror image of its blocks, and is made. */
-static kry_status add_entry(pairs *P, const mtx_parser *p, const mtx_entry *e)
-{
-    kry_status st = KRY_OK;
-    const double sign = p->head.symmetry == KRY_MTX_SKEW ? -1 : 1;
-
-    if (P->m->array) {
-        TRY(add_number(P, 0, 0, e->val));
-        TRY(add_number(P, 0, 0, p->imaginary));
-        return KRY_OK;
-    }
-    TRY(add_block(P, e->row, e->col, e->val, p->imaginary));
-    if (p->head.symmetry != P->m->symmetry && e->row != e->col)
-        TRY(add_block(P, e->col, e->row, sign * e->val, sign * p->imaginary));
-done:
-    return st;
-}
-
 static kry_status read_pairs(mtx_parser *p, kry_mtx *m)
 {
     enum { EACH = 8 }; /* real numbers, of an entry and its mirror image */
-    kry_status st = KRY_OK;
-    pairs P = { .m = m, .most = p->expected < INT64_MAX / EACH ? EACH * p->expected : INT64_MAX };
-    const char *at, *end;
-    mtx_entry e;
+    const int64_t most = p->expected < INT64_MAX / EACH ? EACH * p->expected : INT64_MAX;
 
     m->array = p->head.array, m->rows = 2 * p->head.rows;
     m->cols = m->array ? p->head.cols : 2 * p->head.cols;
     if (!p->complex || p->hermitian) m->symmetry = p->head.symmetry;
-    for (int64_t count = 0; count < p->expected; count++) {
-        TRY(kryi_mtx_parse_next(p, &at, &end));
-        if (!at) TRY(kryi_mtx_parse_too_few(p, count));
-        TRY(kryi_mtx_parse_entry(p, at, end, &e));
-        if (!kryi_mtx_is_skew_zero(&p->head, &e)) TRY(add_entry(&P, p, &e));
-    }
-    TRY(kryi_mtx_parse_next(p, &at, &end));
-    if (at) TRY(kryi_mtx_parse_too_many(p));
-done:
-    return st;
+    return read_entries(p, &(entries){ .m = m, .most = most });
 }
 
 kry_status kry_mtx_read_pairs(const char *path, kry_mtx **mtx)
