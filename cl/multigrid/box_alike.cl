@@ -152,7 +152,7 @@ INLINED void take_piece(const box *A, int edge, const tasks *t, int tile, piece 
 
 INLINED int owned(const piece *p, int row, int layer) { return row >= p->own_row && layer >= p->own_layer; }
 
-// What a layer of x adds to the rows in it, and to those before and behind it.
+// x of a layer, and the sums that it adds to the rows in it, and to the rows before and behind it.
 typedef struct layer {
     SUM x[ROWS], own[ROWS], sides[ROWS];
 } layer;

@@ -43,11 +43,6 @@ INLINED void take_point_to_set_up(const transfer *P, int k, point *p)
 // ---- interpolation ----
 
 // Inner loops read numbers that do not depend on each other: unrolled, a GPU waits once for all of them.
-#ifdef KRY_CPU
-#define AT_ONCE ROLLED_ENDS
-#else
-#define AT_ONCE UNROLLED
-#endif
 #ifdef SHARED // else compilers would take too long
 #define ROW_AT_ONCE UNROLLED
 #else
@@ -147,7 +142,8 @@ kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
 
 #else
 
-// The same, a weight for each work-item: the p-th of the n-th kind of fine points.
+// The weights in the points that are odd along `odds` axes, as without SHARED; each work-item makes one: of the n-th kind of such
+// points from the coarse point on the high side along the axes of p.
 kernel void box_weights(FINE_PARAMS, int odds, ACC tiny, global REAL *w)
 {
     const fine_grid A = FINE_PASS;
@@ -191,6 +187,12 @@ INLINED number from_own_point(const transfer *P, global const REAL *w, int sx, i
 }
 
 #ifndef SHARED // each number of A is read once
+
+#ifdef KRY_CPU
+#define AT_ONCE ROLLED_ENDS
+#else
+#define AT_ONCE UNROLLED
+#endif
 
 // t: layer oz of A times the column of P that belongs to coarse point j, whose own fine point is f; two
 // points to each side.

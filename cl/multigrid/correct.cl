@@ -3,8 +3,6 @@
 //
 // Between the ends of the z axis weights are kept in registers, and turns go in pairs, of a layer that has coarse points and of
 // the one behind it. Layers at the ends read their weights.
-//
-// ALONG  along z the weights of a column of coarse points are alike, but for EDGE points at either end
 
 #include "common/kry.clh"
 #include "grid/sweep.clh"
@@ -15,11 +13,6 @@
 #include "multigrid/columns.clh"
 
 enum { OWN_X = WIDE - 2, OWN_Y = 2 * TALL - 2 };
-#ifdef ALONG
-enum { IS_ALONG = 1 };
-#else
-enum { IS_ALONG = 0 };
-#endif
 
 // ---- the coarse columns that two fine ones get e from: q = 0 and, if these are odd along x, 1; s = 1, which is the second
 // one's own, and 0, which the first one has besides or alone ----

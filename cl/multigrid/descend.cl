@@ -5,8 +5,6 @@
 // one of coarse points. Turns go in pairs, of the layer before coarse points and of their own; in each the residual of a layer
 // is made, and that of the one before, which is in local memory by then, is added to the coarse points. Weights are kept
 // between the ends of the z axis, and read at the ends.
-//
-// ALONG  along z the weights of a column of coarse points are alike, but for EDGE points at either end
 
 #include "common/kry.clh"
 #include "grid/sweep.clh"
@@ -18,21 +16,20 @@
 
 // Fine points of a tile that coarse ones of it are at: those beside them have a residual, and those beside these have an x.
 enum { OWN_X = WIDE - 4, OWN_Y = 2 * TALL - 4 };
-#ifdef ALONG
-enum { IS_ALONG = 1 };
-#else
-enum { IS_ALONG = 0 };
-#endif
 
 enum { AROUND = 9 }; // a point of a layer and those beside, dx + 1 + 3 (dy + 1)
 
-INLINED SUM around_weight(const transfer *P, global const REAL *w, int like, int dz, int k)
+// The weights that a coarse point, of which number `like` is read, has in the layer dz from it.
+INLINED void take_weights(const transfer *P, global const REAL *w, int like, int dz, SUM *to)
 {
-    const SUM number = weight(P, w, k % 3 - 1, k / 3 - 1, dz, like); // of any point if this is its own: a branch would wait
-    return is_own(P, k % 3 - 1, k / 3 - 1, dz) ? 1 : number;
+    UNROLLED for (int k = 0; k < AROUND; k++)
+    {
+        const SUM number = weight(P, w, k % 3 - 1, k / 3 - 1, dz, like); // of any point if this is its own: a branch would wait
+        to[k] = is_own(P, k % 3 - 1, k / 3 - 1, dz) ? 1 : number;
+    }
 }
 
-// What of a layer of residuals, which all have left in `there`, is around a coarse point.
+// to := the residuals around a coarse point, of a layer of them that all columns have left in `there`.
 INLINED void take_around(local const REAL *there, const nearby *near, const SUM *r, SUM *to)
 {
     local const REAL *first = there, *second = there + GROUP;
@@ -86,11 +83,8 @@ INLINED int go_along(const march *M, local REAL (*x_there)[2 * GROUP], local REA
     const int plane = P->nx * P->ny, coarse_plane = P->cx * P->cy, second = M->C.number[1] - M->C.number[0];
     SUM own[AROUND], side[AROUND], around[AROUND], x_1[2], x_2[2], b_0[2], b_1[2], r[2];
     global const REAL *x = M->x + M->C.number[0] + plane * (2 * jz), *b = M->b + M->C.number[0] + plane * (2 * jz - 1);
-    UNROLLED for (int k = 0; k < AROUND; k++)
-    {
-        own[k] = around_weight(P, M->w, M->like + coarse_plane * jz, 0, k);
-        side[k] = around_weight(P, M->w, M->like + coarse_plane * jz, 1, k);
-    }
+    take_weights(P, M->w, M->like + coarse_plane * jz, 0, own);
+    take_weights(P, M->w, M->like + coarse_plane * jz, 1, side);
     take_two(x, second, x_1), take_two(x + plane, second, x_2);
     take_two(b, second, b_0), take_two(b + plane, second, b_1);
     for (; jz < stop; jz++) {
@@ -110,13 +104,12 @@ INLINED int go_along(const march *M, local REAL (*x_there)[2 * GROUP], local REA
     return jz;
 }
 
-// The same as `weighted` with the weights that the coarse point of layer jz has in the layer dz from it.
+// What `around` is worth to the coarse point of layer jz, dz layers from which it is.
 INLINED SUM weighted_at_end(const march *M, const SUM *around, int dz, int jz)
 {
-    const int like = M->like + M->P.cx * M->P.cy * clamp(jz, 0, M->P.cz - 1);
-    SUM sum = 0;
-    UNROLLED for (int k = 0; k < AROUND; k++) sum += around_weight(&M->P, M->w, like, dz, k) * around[k];
-    return sum;
+    SUM weights[AROUND];
+    take_weights(&M->P, M->w, M->like + M->P.cx * M->P.cy * clamp(jz, 0, M->P.cz - 1), dz, weights);
+    return weighted(weights, around);
 }
 
 // Coarse layers jz to stop - 1.

@@ -91,6 +91,12 @@ void kryi_parallel(int parts, int64_t count, kryi_loop *run, void *user);
 
 /* ---- number.c ---- */
 
+/* Pieces that n things are cut into, of which the last may be shorter. */
+static inline int64_t kryi_pieces_of(int64_t n, int64_t piece)
+{
+    return n / piece + (n % piece != 0);
+}
+
 size_t kry_type_size(kry_type type); /* bytes */
 
 /* Number i of an array of `type` on the host. */

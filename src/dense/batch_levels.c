@@ -49,17 +49,15 @@ typedef struct levels {
     kryi_kernel *solve, *reduce, *close;
 } levels;
 
-static int64_t divide_up(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-
 /* ---- how systems are cut --------------------------------------------------------------- */
 
 static int64_t cut_on_cpu(int64_t n, int64_t systems)
 {
     int64_t tiles = 1;
-    if (systems < CPU_LANES) tiles = divide_up(CPU_LANES, systems);
+    if (systems < CPU_LANES) tiles = kryi_pieces_of(CPU_LANES, systems);
     if (tiles > n / CPU_SHORT) tiles = n / CPU_SHORT;
-    if ((tiles > 1 || n > CPU_LONG) && tiles < divide_up(n, CPU_TILE))
-        tiles = divide_up(n, CPU_TILE);
+    if ((tiles > 1 || n > CPU_LONG) && tiles < kryi_pieces_of(n, CPU_TILE))
+        tiles = kryi_pieces_of(n, CPU_TILE);
     return tiles > 1 ? tiles : 1;
 }
 
@@ -80,8 +78,8 @@ static void cut_on_gpu(const levels *L, level *l)
     }
     int64_t most = (int64_t)(L->group / together) * L->chunk;
     assert(most >= 1);
-    l->tiles = divide_up(l->n, most);
-    l->T = (cl_int)divide_up(divide_up(l->n, l->tiles), L->chunk);
+    l->tiles = kryi_pieces_of(l->n, most);
+    l->T = (cl_int)kryi_pieces_of(kryi_pieces_of(l->n, l->tiles), L->chunk);
     int64_t room = L->group / l->T;
     if (room > L->B->systems) room = L->B->systems;
     l->S = (cl_int)room;
@@ -223,7 +221,7 @@ static kry_status reserve(levels *L)
     if (L->dev->info.cpu_kernels) {
         L->wide = L->by_system ? B->systems / (CPU_WIDE * width) : 0;
         for (int i = 0; i < L->count; i++) {
-            int64_t rows = divide_up(L->level[i].n, L->level[i].tiles);
+            int64_t rows = kryi_pieces_of(L->level[i].n, L->level[i].tiles);
             if (rows > longest) longest = rows;
         }
         L->cpu_groups = 4 * (int64_t)L->dev->info.compute_units;
@@ -263,13 +261,14 @@ static kry_status launch_tiles(const levels *L, const level *l, kryi_kernel *ker
     kry_status st = KRY_OK;
     kry_arg args[KRY_MAX_ARGS];
     size_t count = systems_args(L, l, args);
-    int64_t first = 0, blocks = l->tiles * divide_up(L->B->systems, l->S ? l->S : 1);
+    int64_t first = 0, blocks = l->tiles * kryi_pieces_of(L->B->systems, l->S ? l->S : 1);
     const kry_arg last[] = { ARG(l->S), ARG(l->T), ARG(L->by_system), ARG(first) };
 
     memcpy(args + count, more, more_count * sizeof *more);
     count += more_count;
     if (L->dev->info.cpu_kernels) {
-        int64_t packs = divide_up(l->tiles * L->B->systems, kryi_vector_width(L->dev, L->B->type));
+        int64_t packs =
+            kryi_pieces_of(l->tiles * L->B->systems, kryi_vector_width(L->dev, L->B->type));
         int64_t groups = packs < L->cpu_groups ? packs : L->cpu_groups;
         TRY(kryi_launch(L->dev, kernel, groups, args, count));
         return KRY_OK;
@@ -300,7 +299,7 @@ static kry_status run_solve(const levels *L, const level *l, const level *up)
     batch_array ends = up ? up->x : l->b;
     int64_t e_row = up ? up->row : 0, e_system = up ? up->system : 0;
     int width = kryi_vector_width(L->dev, L->B->type);
-    int64_t factors = 2 * divide_up(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
+    int64_t factors = 2 * kryi_pieces_of(l->n, l->tiles) * width * (L->wide ? CPU_WIDE : 1);
     const kry_arg more[] = { ARG_VEC(&l->x),      ARG(bounded),  ARG_VEC(&ends),
                              ARG(e_row),          ARG(e_system), ARG(L->work),
                              ARG(L->cpu_factors), ARG(factors),  ARG(L->wide) };

@@ -120,8 +120,6 @@ done:
     return st;
 }
 
-static int64_t in_pieces(int64_t n, int64_t piece) { return n / piece + (n % piece != 0); }
-
 /* Groups of `size` work-items for so many tiles of C; gemm_narrow: of `rows` rows, else 0. Transposes are
  * changes of strides. */
 static kry_status launch(const kryi_gemm *g, const char *name, int fours, int64_t tiles, int size,
@@ -154,18 +152,18 @@ static kry_status narrow(const kryi_gemm *g)
     const bool down_columns = !g->ta || g->A.ld == 1;
     const int group = kryi_group_size(dev), lanes = group < 32 ? group : 32,
               rows = down_columns ? lanes : group / lanes;
-    int64_t tiles = in_pieces(g->C.rows, rows) * g->C.cols;
+    int64_t tiles = kryi_pieces_of(g->C.rows, rows) * g->C.cols;
 
     int fours;
     kry_status st = choose_fours(dev, g->C.type, &fours); /* the program of gemm_tile */
 
-    if (dev->info.cpu_kernels) tiles = in_pieces(tiles, down_columns ? 64 : 16);
+    if (dev->info.cpu_kernels) tiles = kryi_pieces_of(tiles, down_columns ? 64 : 16);
     return st < 0 ? st : launch(g, "gemm_narrow", fours, tiles, group, rows);
 }
 
 static int64_t tiles_of(const kryi_gemm *g, int square)
 {
-    return in_pieces(g->C.rows, square) * in_pieces(g->C.cols, square);
+    return kryi_pieces_of(g->C.rows, square) * kryi_pieces_of(g->C.cols, square);
 }
 
 /* Large squares of C, unless there are too few of them for half of the compute units. */

@@ -127,8 +127,6 @@ done:
     return st;
 }
 
-static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
-
 /* The work-items in a row of a tile: at most 32, so that a tile has many rows, which share points; and not
  * more than half of them beyond the end of the grid. */
 static int tile_width(const kryi_stencil *A, int lanes)
@@ -149,13 +147,13 @@ void kryi_cut_columns(kryi_sweep *s, int64_t last, int64_t count, int64_t fit)
     for (int64_t waves = 1; waves <= WAVES; waves++) {
         int64_t pieces = fit * waves / count;
         if (pieces < 1) pieces = 1;
-        if (pieces > pieces_of(last, SHORTEST)) pieces = pieces_of(last, SHORTEST);
-        double all = (double)(pieces_of(count * pieces, fit) * fit);
+        if (pieces > kryi_pieces_of(last, SHORTEST)) pieces = kryi_pieces_of(last, SHORTEST);
+        double all = (double)(kryi_pieces_of(count * pieces, fit) * fit);
         double full = (double)(count * pieces) / all;
         if (full > 1.05 * used) best = pieces, used = full;
     }
-    s->length = (cl_int)pieces_of(last, best);
-    s->work = (cl_int)(count * pieces_of(last, s->length));
+    s->length = (cl_int)kryi_pieces_of(last, best);
+    s->work = (cl_int)(count * kryi_pieces_of(last, s->length));
 }
 
 /* Plan a sweep over `last` layers with the groups that fit on the device at once. apart: each layer is a
@@ -177,11 +175,12 @@ static kryi_sweep plan(const kryi_stencil *A, const kryi_sweep *like, int64_t la
     } else {
         if (A->axes == 3) {
             s.width = tile_width(A, s.lanes), per_group = 1;
-            columns = pieces_of(columns, s.width) * pieces_of(A->size[1], group / s.width);
+            columns =
+                kryi_pieces_of(columns, s.width) * kryi_pieces_of(A->size[1], group / s.width);
         }
         s.work = (cl_int)(columns * last);
         if (!apart) kryi_cut_columns(&s, last, columns, most * per_group);
-        s.groups = pieces_of(s.work, per_group);
+        s.groups = kryi_pieces_of(s.work, per_group);
         if (s.groups > most) s.groups = most;
     }
     s.begin = 0, s.stride = s.length;

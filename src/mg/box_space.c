@@ -78,11 +78,11 @@ static void cut(const kryi_box_space *s, int margin, int64_t layers, int step, k
     const int64_t *size = s->P->fine.size;
     const int64_t wide = WIDE - 2 * margin, tall = 2 * (to->size / WIDE) - 2 * margin;
     const int64_t at_once = kryi_groups_at_once(s->stencil->dev, PER_UNIT);
-    const int64_t tiles = ((size[0] + wide - 1) / wide) * ((size[1] + tall - 1) / tall);
+    const int64_t tiles = kryi_pieces_of(size[0], wide) * kryi_pieces_of(size[1], tall);
 
     kryi_cut_columns(to, layers, tiles, at_once);
-    to->length = (to->length + step - 1) / step * step;
-    to->work = (cl_int)(tiles * ((layers + to->length - 1) / to->length));
+    to->length = (cl_int)(kryi_pieces_of(to->length, step) * step);
+    to->work = (cl_int)(tiles * kryi_pieces_of(layers, to->length));
     to->width = WIDE;
     to->groups = to->work < at_once ? to->work : at_once;
 }

@@ -7,7 +7,7 @@
 
 typedef struct kryi_box_space kryi_box_space;
 
-/* Those between the level of A and that below P; both have to outlive them. *out NULL: there are none, but on GPUs for
+/* Make the passes between the level of A and that below P; both have to outlive them. *out NULL: there are none, but on GPUs for
  * grid operators in space with constant coefficients. */
 kry_status kryi_box_space_create(const kry_op *A, const kry_op *P, kryi_box_space **out);
 void kryi_box_space_release(kryi_box_space **s);

@@ -38,8 +38,6 @@ kryi_window_args kryi_window_args_of(const kryi_window *w)
     return a;
 }
 
-static int64_t pieces_of(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
-
 enum { PER_UNIT = 3 }; /* groups by columns: up to 168 registers of NVIDIA's multiprocessors */
 
 /* Tiles of columns, as cl/multigrid/box_columns.cl has them. */
@@ -50,7 +48,7 @@ static int64_t tiles_of(const kry_device *dev, const kryi_box_grid *g)
 
     if (width > group) width = group;
     const int64_t tall = group / width;
-    return pieces_of(n[0], width) * pieces_of(n[1], tall);
+    return kryi_pieces_of(n[0], width) * kryi_pieces_of(n[1], tall);
 }
 
 /* By tiles: points at each end of an axis whose rows, or those of a neighbour, differ. */
@@ -69,9 +67,9 @@ static int64_t tasks_of(const kry_device *dev, const kryi_box_grid *g)
     const int64_t group = kryi_group_size(dev), wide = group < WIDEST ? group : WIDEST;
     const int64_t tall = group / wide * ROWS, edge = edge_of(g), *n = g->size;
     const int64_t inner = (n[0] - 2 * edge) * (n[1] - 2 * edge) * (n[2] - 2 * edge);
-    const int64_t tiles = pieces_of(n[0], wide) * pieces_of(n[1] - 2 * edge, tall) *
-                          pieces_of(n[2] - 2 * edge, LAYERS);
-    return tiles + pieces_of(g->n - inner, group);
+    const int64_t tiles = kryi_pieces_of(n[0], wide) * kryi_pieces_of(n[1] - 2 * edge, tall) *
+                          kryi_pieces_of(n[2] - 2 * edge, LAYERS);
+    return tiles + kryi_pieces_of(g->n - inner, group);
 }
 
 /* By tiles where they keep all groups busy: on an H200 they took half of the time on 128^3 points. By columns they took 0.6

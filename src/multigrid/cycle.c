@@ -114,11 +114,6 @@ bool kryi_rung_corrects_at_once(const kryi_rung *g)
     return p && p->correct && kryi_smoothing_by_diagonal(&g->smooth);
 }
 
-bool kryi_rung_descends_at_once(const kryi_rung *g)
-{
-    return g->level.passes && g->level.passes->descend;
-}
-
 /* Passes begin with zero. If they are not taken on the way down, then not on the way up: the iterate would end
  * in the wrong place. */
 static bool by_passes(const kryi_rung *g, visit_kind how)
@@ -141,7 +136,7 @@ static kry_status go_down(kryi_rung *g, visit_kind how, const kry_vec *b, kry_ve
     if (how.from_x) TRY(refresh(g, place[0]));
     TRY(kryi_smoothing_run(&g->smooth, &g->smooth.down, !how.from_x, b, place));
     if (how.from_x) TRY(refresh(g, place[0]));
-    if (kryi_rung_descends_at_once(g)) {
+    if (L->passes && L->passes->descend) {
         TRY(L->passes->descend(L->self, b, place[0], coarse));
     } else {
         TRY(kry_op_residual(L->A, b, place[0], place[1]));

@@ -44,8 +44,6 @@ int kryi_cycle_room(kry_cycle_shape shape, int i, int count);
 bool kryi_rung_is_fused(const kryi_rung *g);
 /* Whether it takes the first step on the way up in the same pass as the correction. */
 bool kryi_rung_corrects_at_once(const kryi_rung *g);
-/* Whether it takes the residual in the same pass as its restriction. */
-bool kryi_rung_descends_at_once(const kryi_rung *g);
 /* Whether the finest level's passes are from and to vectors in double. */
 bool kryi_rung_has_narrow_passes(const kryi_rung *g);
 /* For levels in single: see `widens`. Waits. */

@@ -19,13 +19,13 @@ typedef struct peer_system {
     int mode_count;
 } peer_system;
 
-/* What a solver does. Those that are timed wait for the device. */
+/* The steps of a measurement, as a solver does them. Steps that are timed wait for the device. */
 typedef struct peer {
     void (*store)(const peer_system *s); /* put the matrix and b on the device */
     void (*setup)(const peer_system *s); /* timed */
     void (*renumber)(
         const peer_system *s); /* other numbers, which s->p->val has, at the same places */
-    void (*update)(const peer_system *s); /* timed: what they ask for before a solve */
+    void (*update)(const peer_system *s); /* timed: what the solver asks for before a solve */
     void (*start)(void);                  /* x := 0 */
     int (*solve)(void);                   /* timed; returns the iterations */
     void (*read)(double *x);
