@@ -268,7 +268,7 @@ static kry_status look_on_device(const kry_amg *M, const kry_amg_params *p, kryi
     kryi_csr rows = { 0 }, pattern = A->sorted;
 
     if (!pattern.col) {
-        TRY(kryi_device_csr_rows_for_nodes(A, &rows));
+        TRY(kryi_device_levels_rows_for_nodes(M->large, &rows));
         pattern = rows;
     }
     pattern.val = NULL;

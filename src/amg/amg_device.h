@@ -38,6 +38,8 @@ int64_t kryi_device_levels_rows(const kryi_device_levels *L);
 int64_t kryi_device_levels_nnz(const kryi_device_levels *L);
 kry_status kryi_device_levels_couplings(const kryi_device_levels *L,
                                         kryi_coupling_sums *c); /* waits */
+/* kryi_device_csr_rows_for_nodes of that level. Waits. */
+kry_status kryi_device_levels_rows_for_nodes(const kryi_device_levels *L, kryi_csr *rows);
 kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *rows);
 /* Coarsen that level; *coarser: whether there is one below it now. Waits.
  * Returns  as kryi_device_coarser_multiply */

@@ -81,6 +81,11 @@ kry_status kryi_device_levels_download(const kryi_device_levels *L, kryi_csr *ro
     return kryi_device_csr_download(last(L), rows);
 }
 
+kry_status kryi_device_levels_rows_for_nodes(const kryi_device_levels *L, kryi_csr *rows)
+{
+    return kryi_device_csr_rows_for_nodes(last(L), rows);
+}
+
 /* ---- the finest level ---------------------------------------------------------------------------- */
 
 /* What is symmetric but for rounding is made so by the host, which names what is not. */

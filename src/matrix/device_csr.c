@@ -175,23 +175,21 @@ done:
     return st;
 }
 
-kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_csr *first)
+kry_status kryi_device_csr_first_rows(const kryi_device_csr *A, int64_t count, kryi_csr *first)
 {
     kry_status st = KRY_OK;
     const size_t size = sizeof(cl_int);
-    kryi_device_csr C = { 0 };
+    kryi_device_csr head = *A; /* borrows all buffers */
 
     *first = (kryi_csr){ 0 };
-    TRY(kryi_device_csr_pattern_of(A, &C));
-    first->rows = C.rows < count ? C.rows : count, first->cols = C.cols, first->type = C.type;
-    C.rows = first->rows;
-    TRY(kryi_alloc((size_t)C.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
-    TRY(kryi_device_csr_read_offsets(&C, first->row_ptr));
+    head.rows = A->rows < count ? A->rows : count;
+    first->rows = head.rows, first->cols = A->cols, first->type = A->type;
+    TRY(kryi_alloc((size_t)head.rows + 1, sizeof *first->row_ptr, &first->row_ptr));
+    TRY(kryi_device_csr_read_offsets(&head, first->row_ptr));
     const uint64_t nnz = (uint64_t)kryi_csr_nnz(first);
     TRY(kryi_alloc(nnz, size, &first->col));
-    TRY(kryi_buffer_read(C.dev, C.col, 0, nnz * size, first->col));
+    TRY(kryi_buffer_read(A->dev, A->col, 0, nnz * size, first->col));
 done:
-    kryi_device_csr_release(&C);
     if (st < 0) kryi_csr_release(first);
     return st;
 }
@@ -213,16 +211,15 @@ done:
     return st;
 }
 
-kry_status kryi_device_csr_rows_for_nodes(const kryi_matrix *A, kryi_csr *rows)
+kry_status kryi_device_csr_rows_for_nodes(const kryi_device_csr *A, kryi_csr *rows)
 {
     enum { FIRST = 4096 };
     kry_status st = KRY_OK;
 
-    if (A->sorted.col) return kryi_csr_copy_pattern(&A->sorted, rows);
     TRY(kryi_device_csr_first_rows(A, FIRST, rows));
-    if (kryi_csr_block(rows, A->shape.rows) == 1) return KRY_OK;
+    if (kryi_csr_block(rows, A->rows) == 1) return KRY_OK;
     kryi_csr_release(rows);
-    TRY(kryi_device_csr_first_rows(A, A->shape.rows, rows));
+    TRY(kryi_device_csr_first_rows(A, A->rows, rows));
 done:
     return st;
 }

@@ -42,13 +42,13 @@ kry_status kryi_device_csr_check(const char *who, const kryi_matrix *A);
 kry_status kryi_device_csr_of(const kryi_matrix *A, kryi_device_csr *C);
 /* C := the pattern of the stored matrix, without numbers. Waits. */
 kry_status kryi_device_csr_pattern_of(const kryi_matrix *A, kryi_device_csr *C);
-/* first := the pattern of its first rows, on the host. Waits. */
-kry_status kryi_device_csr_first_rows(const kryi_matrix *A, int64_t count, kryi_csr *first);
+/* first := the pattern of A's first rows, on the host. Waits. */
+kry_status kryi_device_csr_first_rows(const kryi_device_csr *A, int64_t count, kryi_csr *first);
 /* slot[k] := where the matrix keeps entry k; the caller's. NULL: there. Waits. */
 kry_status kryi_device_csr_read_places(const kryi_matrix *A, int32_t **slot);
 /* rows := the pattern of the first rows of A if these say that each is a node of its own (kryi_csr_block), else of all.
  * Waits. */
-kry_status kryi_device_csr_rows_for_nodes(const kryi_matrix *A, kryi_csr *rows);
+kry_status kryi_device_csr_rows_for_nodes(const kryi_device_csr *A, kryi_csr *rows);
 /* C := the numbers that A has now. */
 kry_status kryi_device_csr_of_again(const kryi_matrix *A, kryi_device_csr *C);
 /* to := the numbers of type `stored` at these places; place NULL: all, in their order. Does not wait. */

@@ -235,14 +235,17 @@ static kry_status upload_factors(const kryi_matrix *A, const kryi_factors *f, cl
 {
     kry_status st = KRY_OK;
     places p = { 0 };
+    kryi_device_csr pattern = { 0 };
 
-    TRY(kryi_device_csr_first_rows(A, A->shape.rows, &p.entries));
+    TRY(kryi_device_csr_pattern_of(A, &pattern));
+    TRY(kryi_device_csr_first_rows(&pattern, A->shape.rows, &p.entries));
     TRY(kryi_device_csr_read_places(A, &p.slot));
     TRY(upload_factor(A, &p, f->first, &factor[0]));
     TRY(upload_factor(A, &p, f->second, &factor[1]));
 done:
     free(p.slot);
     kryi_csr_release(&p.entries);
+    kryi_device_csr_release(&pattern);
     return st;
 }
 

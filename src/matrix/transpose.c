@@ -84,7 +84,6 @@ static kry_status transpose_on_cpu(const kryi_device_csr *A, kryi_device_csr *T,
     const int64_t many = kryi_device_csr_groups(dev, A->rows, A->cols, A->nnz);
     const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, groups = (cl_int)many;
     cl_mem scratch = NULL, length = NULL;
-    int64_t total;
 
     TRY(kryi_buffer_create(dev, (uint64_t)(many * A->cols) * sizeof(cl_int), &scratch));
     TRY(kryi_buffer_create(dev, (uint64_t)A->cols * sizeof(cl_int), &length));
@@ -92,7 +91,7 @@ static kry_status transpose_on_cpu(const kryi_device_csr *A, kryi_device_csr *T,
     TRY(run(dev, "transpose_lengths", many, count, COUNT(count)));
     const kry_arg starts[] = { ARG(cols), ARG(groups), ARG(scratch), ARG(length) };
     TRY(run(dev, "transpose_starts", kryi_groups_for(dev, KRY_F32, cols), starts, COUNT(starts)));
-    TRY(kryi_device_csr_offsets(dev, cols, length, &T->row_ptr, &total));
+    TRY(kryi_device_csr_offsets(dev, cols, length, &T->row_ptr, NULL));
     const kry_arg place[] = { ARG(rows),    ARG(cols),       ARG(A->row_ptr), ARG(A->col),
                               ARG(scratch), ARG(T->row_ptr), ARG(T->col),     ARG(from) };
     TRY(run(dev, "transpose_place", many, place, COUNT(place)));
@@ -117,14 +116,13 @@ static kry_status transpose_on_gpu(const kryi_device_csr *A, kryi_device_csr *T,
     const cl_int rows = (cl_int)A->rows, cols = (cl_int)A->cols, lanes = LANES;
     const int64_t by_rows = kryi_groups_for(dev, KRY_F32, rows * (int64_t)4);
     cl_mem count = NULL, unsorted = NULL;
-    int64_t total;
 
     TRY(kryi_buffer_create(dev, (uint64_t)A->cols * sizeof(cl_int), &count));
     TRY(kryi_buffer_create(dev, (uint64_t)A->nnz * sizeof(cl_int), &unsorted));
     TRY(zero(dev, cols, count));
     const kry_arg counted[] = { ARG(rows), ARG(cols), ARG(A->row_ptr), ARG(A->col), ARG(count) };
     TRY(run(dev, "transpose_lengths", by_rows, counted, COUNT(counted)));
-    TRY(kryi_device_csr_offsets(dev, cols, count, &T->row_ptr, &total));
+    TRY(kryi_device_csr_offsets(dev, cols, count, &T->row_ptr, NULL));
     TRY(zero(dev, cols, count));
     const kry_arg place[] = { ARG(rows),  ARG(cols),       ARG(A->row_ptr), ARG(A->col),
                               ARG(count), ARG(T->row_ptr), ARG(unsorted) };

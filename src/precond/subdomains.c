@@ -136,13 +136,19 @@ done:
 static kry_status has_single_nodes(const kry_op *A, bool *single)
 {
     kry_status st = KRY_OK;
+    const kryi_matrix *matrix = kryi_matrix_of(A);
     kryi_csr rows = { 0 };
+    kryi_device_csr pattern = { 0 };
 
     *single = kryi_matrix_block(A) == 1;
     if (kryi_matrix_block(A)) return KRY_OK;
-    TRY(kryi_device_csr_rows_for_nodes(kryi_matrix_of(A), &rows));
-    *single = kryi_csr_block(&rows, A->shape.rows) == 1;
+    if (!matrix->sorted.col) {
+        TRY(kryi_device_csr_pattern_of(matrix, &pattern));
+        TRY(kryi_device_csr_rows_for_nodes(&pattern, &rows));
+    }
+    *single = kryi_csr_block(rows.col ? &rows : &matrix->sorted, A->shape.rows) == 1;
 done:
+    kryi_device_csr_release(&pattern);
     kryi_csr_release(&rows);
     return st;
 }
